@@ -127,31 +127,25 @@ pub const fn of_rank(spec: &Spec<'_>, shape: &Shape, rank: u32) -> Result<Resour
 ///
 /// # Errors
 ///
-/// The fault that ends a rank's evaluation, and the rank.
-pub const fn of_shape(spec: &Spec<'_>, shape: &Shape) -> Result<Resources, (Fault, u32)> {
+/// The fault that ends a rank's evaluation.
+pub const fn of_shape(spec: &Spec<'_>, shape: &Shape) -> Result<Resources, Fault> {
     let (mut most, mut rank) = (NONE, 0);
     while rank < shape.ranks() {
-        match of_rank(spec, shape, rank) {
-            Ok(counts) => most = most.max(counts),
-            Err(fault) => return Err((fault, rank)),
-        }
+        most = most.max(tri!(of_rank(spec, shape, rank)));
         rank += 1;
     }
     Ok(most)
 }
 
-/// The maximum over all ranks and [roles](Shape::next_roles) of `ranks` ranks on one node.
+/// The maximum over all ranks and [roles](Shape::next_roles) of a layout.
 ///
 /// # Errors
 ///
-/// The fault that ends a rank's evaluation, the roles, and the rank.
-pub const fn of_layout(spec: &Spec<'_>, layout: Layout) -> Result<Resources, (Fault, Shape, u32)> {
+/// The fault that ends a rank's evaluation.
+pub const fn of_layout(spec: &Spec<'_>, layout: Layout) -> Result<Resources, Fault> {
     let (mut most, mut roles) = (NONE, Some(Shape::first_roles(layout)));
     while let Some(shape) = roles {
-        match of_shape(spec, &shape) {
-            Ok(counts) => most = most.max(counts),
-            Err((fault, rank)) => return Err((fault, shape, rank)),
-        }
+        most = most.max(tri!(of_shape(spec, &shape)));
         roles = shape.next_roles(spec.operator);
     }
     Ok(most)

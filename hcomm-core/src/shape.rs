@@ -107,8 +107,8 @@ impl Layout {
 
     /// The node and the place in it of `rank`, which is below [`ranks`](Self::ranks).
     pub const fn place(&self, rank: u32) -> (u32, u32) {
-        if self.equal != 0 {
-            return (rank / self.equal, rank % self.equal);
+        if let (Some(node), Some(local)) = (rank.checked_div(self.equal), rank.checked_rem(self.equal)) {
+            return (node, local);
         }
         let (mut node, mut rest) = (0, rank);
         while node + 1 < self.nodes && rest >= self.each[node as usize] as u32 {
