@@ -62,6 +62,8 @@ pub(crate) struct Func {
     /// `None` if they could not be read.
     pub(crate) params: Option<Vec<Ident>>,
     pub(crate) body: Vec<Stmt>,
+    /// Whether all of the body could be read.
+    pub(crate) whole: bool,
 }
 
 #[derive(Debug)]

@@ -176,9 +176,6 @@ impl Lower<'_> {
             self.errors.push_help(at, "a `par` inside a `par`", help);
             return None;
         }
-        if lanes.is_empty() {
-            self.errors.push_help(at, "a `par` without lanes", "`par { lane { … } lane { … } }`");
-        }
         let bound = bound.map(|bound| self.int(bound, "the number of lanes"));
         self.in_par = true;
         let lowered: Vec<spec::Lane> = lanes.iter().map(|lane| self.lane(lane)).collect();

@@ -181,8 +181,10 @@ impl Parser<'_, '_> {
                 self.skip_token();
             }
         }
+        let errors_before = self.errors.len();
         let (body, _) = self.block("`{` and the helper function's statements")?;
-        self.funcs.push(Func { name, params: params.ok(), body });
+        let whole = self.errors.len() == errors_before;
+        self.funcs.push(Func { name, params: params.ok(), body, whole });
         Ok(())
     }
 

@@ -183,13 +183,18 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
+    /// Where something is missing: the next token, or the last one before an end.
+    fn missing_at(&self) -> TokenSpan {
+        if self.at_end() { self.previous() } else { self.here() }
+    }
+
     fn expected(&mut self, what: impl Display) -> Reported {
-        let (here, found) = (self.here(), self.found());
+        let (here, found) = (self.missing_at(), self.found());
         self.errors.push(here, format_args!("expected {what}, found {found}"))
     }
 
     fn expected_help(&mut self, what: impl Display, help: impl Display) -> Reported {
-        let (here, found) = (self.here(), self.found());
+        let (here, found) = (self.missing_at(), self.found());
         self.errors.push_help(here, format_args!("expected {what}, found {found}"), help)
     }
 

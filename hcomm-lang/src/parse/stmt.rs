@@ -188,7 +188,12 @@ impl Parser<'_, '_> {
             let (body, _) = self.block("`{` and statements")?;
             vec![Lane { each, body, span: start }]
         } else {
-            self.group(Delimiter::Brace, "`for x in …` or `{` and lanes", Self::lanes)?.0
+            let errors_before = self.errors.len();
+            let (lanes, _) = self.group(Delimiter::Brace, "`for x in …` or `{` and lanes", Self::lanes)?;
+            if lanes.is_empty() && self.errors.len() == errors_before {
+                self.errors.push_help(start, "a `par` without lanes", "`par { lane { … } lane { … } }`");
+            }
+            lanes
         };
         Ok(Stmt { kind: StmtKind::Par { bound, lanes }, span: start })
     }

@@ -95,7 +95,12 @@ impl Parser<'_, '_> {
             if matches!(token, proc_macro2::TokenTree::Group(_)) || text.len() > 64 {
                 break;
             }
-            text.push_str(&token.to_string());
+            let token = token.to_string();
+            // `3 3` is not 33.
+            if text.ends_with(|c: char| c.is_ascii_digit()) && token.starts_with(|c: char| c.is_ascii_digit()) {
+                text.push(' ');
+            }
+            text.push_str(&token);
             self.cursor = rest;
         }
         let sizes: Option<Vec<u32>> = text.split('x').map(|size| size.parse().ok()).collect();
