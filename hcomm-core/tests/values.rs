@@ -113,7 +113,6 @@ fn sample() -> impl Strategy<Value = Sample> {
         (0i64..100).prop_map(|n| Sample { text: n.to_string(), value: Some(n) }),
         Just(Sample { text: "i64max".into(), value: Some(i64::MAX) }),
         Just(Sample { text: "ranks".into(), value: Some(4) }),
-        Just(Sample { text: "rank".into(), value: Some(3) }),
     ];
     leaf.prop_recursive(5, 40, 3, |inner| {
         let binary = (inner.clone(), inner.clone(), 0usize..10).prop_map(|(a, b, op)| {
@@ -146,6 +145,8 @@ fn sample() -> impl Strategy<Value = Sample> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// An expression is worth what Rust says, and where Rust has no value there is a fault and no panic.
     #[test]
     fn expressions_are_worth_what_rust_says(sample in sample()) {
