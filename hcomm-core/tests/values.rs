@@ -8,9 +8,7 @@ use support::{at, fault, flat, written};
 
 /// A program whose every rank writes the output chunk that an expression is worth.
 fn program(expression: &str) -> String {
-    format!(
-        "pub P: all_gather {{ split: 4096; copy_out {{ let x = {expression}; output[x] = scratch[0]; }} }}"
-    )
+    format!("pub P: all_gather {{ split: 4096; copy_out {{ let x = {expression}; output[x] = scratch[0]; }} }}")
 }
 
 fn value(expression: &str) -> u32 {

@@ -19,7 +19,6 @@ pub(super) fn spec(spec: &SpecBuf) -> TokenStream {
     let (layouts, spans, counted) = (slice(&spec.verify_layouts), slice(&spec.spans), slice(&spec.counted));
     // What calls a function is a constant of its own: inside an expression it would not live long enough.
     quote! {{
-        #[allow(unused_imports, reason = "which of them are needed depends on the algorithm")]
         use ::hcomm::__private::*;
         const LAYOUTS: &[Layout] = #layouts;
         const SPANS: &[Span] = #spans;
