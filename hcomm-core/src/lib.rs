@@ -6,6 +6,7 @@
 //!            └──────► Resources
 //! ```
 
+mod assert;
 pub mod diag;
 pub mod draw;
 pub mod dtype;
@@ -32,6 +33,7 @@ pub use plan::Collective;
 /// What generated code names. Not stable.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::assert::{assert_budget, counted, layout, span, unequal_layout};
     pub use crate::ids::{ExprId, FuncId, NotifyId, SpanId, StmtId, VarId};
     pub use crate::operator::{Buffer, Operator};
     pub use crate::plan::{Plan, plan, resources, resources_at};

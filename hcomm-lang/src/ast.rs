@@ -24,6 +24,8 @@ pub(crate) struct Algorithm {
     pub(crate) headers: Headers,
     pub(crate) funcs: Vec<Func>,
     pub(crate) body: Vec<Stmt>,
+    /// Whether all of it could be read.
+    pub(crate) whole: bool,
 }
 
 /// The headers, as far as they could be read.

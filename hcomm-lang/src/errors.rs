@@ -87,11 +87,6 @@ impl Errors {
         Reported
     }
 
-    /// Whether there are none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// How many there are: to see whether a part of the work added some.
     pub(crate) fn len(&self) -> usize {
         self.0.len()

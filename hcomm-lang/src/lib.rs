@@ -9,7 +9,9 @@
 //! Parsing never fails as a whole: it gives what could be read and the errors.
 
 mod ast;
+mod check;
 mod errors;
+mod expand;
 mod guard;
 mod lower;
 mod parse;
@@ -18,6 +20,7 @@ mod words;
 use hcomm_core::spec::{BudgetField, SpecBuf};
 use proc_macro2::{Ident, TokenStream};
 
+use errors::Errors;
 pub use errors::TokenSpan;
 
 /// An algorithm as data, and the tokens to report on.
@@ -52,26 +55,44 @@ pub struct ConstBudget {
     pub span: TokenSpan,
 }
 
-/// Reads a `collective!` block of one algorithm. `file` is for messages that are made later.
+/// Reads a `collective!` block. `file` is for messages that are made later.
 ///
 /// # Errors
+///
 /// All mistakes in it, combined; each text begins with its code.
-pub fn parse(tokens: TokenStream, file: &str) -> Result<Parsed, syn::Error> {
-    let (mut all, errors) = parse_all(tokens, file);
-    match (all.pop(), errors) {
-        (Some(parsed), None) if all.is_empty() => Ok(parsed),
-        (Some(parsed), None) => Err(syn::Error::new(parsed.ident.span(), "H001: more than one algorithm")),
+pub fn parse(tokens: TokenStream, file: &str) -> Result<Vec<Parsed>, syn::Error> {
+    match parse_all(tokens, file) {
+        (all, None) => Ok(all),
         (_, Some(errors)) => Err(errors),
-        (None, None) => Err(syn::Error::new(proc_macro2::Span::call_site(), "H001: no algorithm")),
     }
 }
 
 /// Reads a `collective!` block: every algorithm that has at least a name and an operator, and all mistakes.
 pub fn parse_all(tokens: TokenStream, file: &str) -> (Vec<Parsed>, Option<syn::Error>) {
-    let mut errors = errors::Errors::default();
-    let mut all = Vec::new();
-    for algorithm in parse::algorithms(tokens, &mut errors) {
-        all.push(lower::lower(algorithm, file, &mut errors));
-    }
+    let mut errors = Errors::default();
+    let all = read(tokens, file, &mut errors);
     (all, errors.combined())
+}
+
+/// What `collective!` makes of a block: the items, and `compile_error!`s beside them for all that is wrong.
+///
+/// An algorithm with a mistake is emitted all the same, so that one mistake gives one error.
+pub fn expand(tokens: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let mut all = read(tokens, "", &mut errors);
+    let mut expanded = TokenStream::new();
+    for parsed in &mut all {
+        check::check(parsed, &mut errors);
+        expanded.extend(expand::item(parsed));
+    }
+    expanded.extend(errors.combined().map(|errors| errors.to_compile_error()));
+    expanded
+}
+
+fn read(tokens: TokenStream, file: &str, errors: &mut Errors) -> Vec<Parsed> {
+    let mut all = Vec::new();
+    for algorithm in parse::algorithms(tokens, errors) {
+        all.push(lower::lower(algorithm, file, errors));
+    }
+    all
 }

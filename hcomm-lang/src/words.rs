@@ -68,19 +68,9 @@ pub(crate) const NAMES: [(&str, Name); 11] = [
 /// The sets that are not ranges.
 pub(crate) const SETS: [&str; 3] = ["peers", "local_peers", "node_peers"];
 
-/// The name of a budget's field.
-pub(crate) fn budget_name(field: BudgetField) -> &'static str {
-    BUDGET_FIELDS.iter().find(|(_, known)| *known == field).map_or("scratch", |(name, _)| name)
-}
-
 /// The name that the operator or the layout gives, if `word` is one.
 pub(crate) fn name(word: &str) -> Option<Name> {
     NAMES.iter().find(|(known, _)| *known == word).map(|(_, name)| *name)
-}
-
-/// The word for a name that the operator or the layout gives.
-pub(crate) fn name_word(name: Name) -> &'static str {
-    NAMES.iter().find(|(_, known)| *known == name).map_or("rank", |(word, _)| word)
 }
 
 /// Whether programs of `operator` have the name.

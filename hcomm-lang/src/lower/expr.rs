@@ -172,6 +172,9 @@ impl Lower<'_> {
             let given = words::NAMES.iter().map(|(name, _)| *name);
             let help = match words::closest(word, given) {
                 Some(close) => format!("did you mean `{close}`?"),
+                None if self.region == Region::Header("budget") => {
+                    "a limit is an expression of the language, or the path of one constant of Rust, alone".to_owned()
+                }
                 None => "headers have `ranks`, `nodes`, `pods`, numbers and calls".to_owned(),
             };
             self.errors.push_help(at, message, help);

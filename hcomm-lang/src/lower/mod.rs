@@ -24,7 +24,7 @@ use scope::Scope;
 /// Makes the data of an algorithm. Whether it is sound, the number of errors says.
 pub(crate) fn lower(algorithm: ast::Algorithm, file: &str, errors: &mut Errors) -> Parsed {
     let errors_before = errors.len();
-    let ast::Algorithm { attrs, doc_attrs, doc, vis, ident, operator, headers, funcs, body } = algorithm;
+    let ast::Algorithm { attrs, doc_attrs, doc, vis, ident, operator, headers, funcs, body, whole } = algorithm;
     let mut lower = Lower {
         errors,
         operator,
@@ -47,7 +47,7 @@ pub(crate) fn lower(algorithm: ast::Algorithm, file: &str, errors: &mut Errors) 
     lower.order_notifies();
     lower.spec.vars = std::mem::take(&mut lower.scope).into_slots();
     let Lower { spec, tokens, .. } = lower;
-    let sound = errors.len() == errors_before;
+    let sound = whole && errors.len() == errors_before;
     Parsed { spec, tokens, attrs, doc_attrs, vis, ident, const_budgets, sound }
 }
 

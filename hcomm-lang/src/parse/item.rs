@@ -51,6 +51,7 @@ impl Parser<'_, '_> {
 
     /// `#[doc] pub NAME : OPERATOR { … }`
     fn algorithm(&mut self) -> Parse<Algorithm> {
+        let errors_before = self.errors.len();
         let Attributes { attrs, doc_attrs, doc } = self.attributes()?;
         let vis = self.visibility();
         let ident = self.algorithm_name()?;
@@ -64,7 +65,8 @@ impl Parser<'_, '_> {
             Ok(inside.statements())
         })?;
         let funcs = std::mem::take(&mut self.funcs);
-        Ok(Algorithm { attrs, doc_attrs, doc: doc.join("\n"), vis, ident, operator, headers, funcs, body })
+        let whole = self.errors.len() == errors_before;
+        Ok(Algorithm { attrs, doc_attrs, doc: doc.join("\n"), vis, ident, operator, headers, funcs, body, whole })
     }
 
     fn attributes(&mut self) -> Parse<Attributes> {
