@@ -78,16 +78,17 @@ fn faults_say_what_where_and_with_which_numbers() {
         "7 % (rank - 1)",
         "1 << (60 + rank * 4)",
         "1 << (63 + rank)",
+        "-(-9223372036854775807 - rank)",
         "wrap(rank, rank)",
         "log2_ceil(rank - 2)",
         "pow2(62 + rank)",
         "div_ceil(1, rank)",
         "rank_of(rank, rank)",
         "locals_of(rank)",
-        "99999",
-        "0 - rank",
     ];
-    let text: String = cases.map(|case| format!("{case}\n    {}\n", fault(&program(case), &flat(4)))).concat();
+    let unused =
+        |case: &str| format!("pub P: all_gather {{ copy_out {{ let x = {case}; output[0 & x] = scratch[0]; }} }}");
+    let text: String = cases.map(|case| format!("{case}\n    {}\n", fault(&unused(case), &flat(4)))).concat();
     insta::assert_snapshot!(text);
 }
 
@@ -113,7 +114,6 @@ fn sample() -> impl Strategy<Value = Sample> {
         (0i64..100).prop_map(|n| Sample { text: n.to_string(), value: Some(n) }),
         Just(Sample { text: "i64max".into(), value: Some(i64::MAX) }),
         Just(Sample { text: "ranks".into(), value: Some(4) }),
-        Just(Sample { text: "rank".into(), value: Some(3) }),
     ];
     leaf.prop_recursive(5, 40, 3, |inner| {
         let binary = (inner.clone(), inner.clone(), 0usize..10).prop_map(|(a, b, op)| {
@@ -146,6 +146,8 @@ fn sample() -> impl Strategy<Value = Sample> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// An expression is worth what Rust says, and where Rust has no value there is a fault and no panic.
     #[test]
     fn expressions_are_worth_what_rust_says(sample in sample()) {

@@ -3,8 +3,9 @@
 
 mod support;
 
-use hcomm_core::instance::TaskKind;
+use hcomm_core::instance::{TaskKind, instantiate};
 use hcomm_core::shape::{Layout, Shape};
+use hcomm_core::spec::{ExprKind, Name};
 use support::{at, fault, flat, written};
 
 /// What a loop over a set visits on each rank.
@@ -110,9 +111,20 @@ fn faults_of_headers_and_roles() {
     insta::assert_snapshot!(text);
 }
 
+/// The front end refuses such a header; data that does not come from it is told by the evaluator.
 #[test]
 fn scratch_must_be_the_same_on_every_rank() {
+    let mut spec = support::spec("pub P: all_gather { scratch: ranks; copy_in { scratch[0] = input; } }");
+    for expr in &mut spec.exprs {
+        if expr.kind == ExprKind::Name(Name::Ranks) {
+            expr.kind = ExprKind::Name(Name::Locals);
+        }
+    }
     let shape = Shape::new(Layout::unequal(&[1, 2]).unwrap());
-    let source = "pub P: all_gather { scratch: locals; copy_in { scratch[0] = input; } }";
-    insta::assert_snapshot!(fault(source, &shape));
+    let faults = spec.with_spec(|spec| instantiate(spec, &shape)).unwrap_err();
+    assert_eq!(
+        faults[0].to_string(),
+        "H001: `scratch` is 1 on rank 0 and 2 on rank 1 of 3: it must be the same on every rank (help: make it depend \
+         on what all ranks share: `ranks`, `nodes`, `root` …)"
+    );
 }

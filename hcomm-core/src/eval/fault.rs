@@ -142,8 +142,11 @@ impl Fault {
                 (Code::H001, format!("`par({value})` on {here}: at least one lane is needed"), None)
             }
             FaultKind::Bounds { buffer, start, end, have, rank: owner } => {
-                let what =
-                    if end == start + 1 { format!("{buffer}[{start}]") } else { format!("{buffer}[{start}..{end}]") };
+                let what = if end.checked_sub(1) == Some(start) {
+                    format!("{buffer}[{start}]")
+                } else {
+                    format!("{buffer}[{start}..{end}]")
+                };
                 let whose = if owner == rank { String::new() } else { format!(" of rank {owner}") };
                 let has = match have {
                     0 => format!("{buffer} has no chunks there"),
@@ -152,6 +155,7 @@ impl Fault {
                 };
                 let help = match buffer {
                     _ if end < start => Some("a run `a..b` needs a ≤ b".to_owned()),
+                    _ if start < 0 => Some("`wrap(x, n)` keeps an index between 0 and n - 1".to_owned()),
                     Buffer::Scratch => Some("`scratch: expr;` sets how many chunks scratch has".to_owned()),
                     _ if have == 0 => Some(match spec.operator.has_src_dst() {
                         true => "only `src` has an input and only `dst` has an output: put it in an `if`".to_owned(),

@@ -1,5 +1,7 @@
 //! The arguments, and the numbers with units in them.
 
+use std::path::PathBuf;
+
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use crate::dtype::{DataType, ReduceOp};
@@ -31,13 +33,11 @@ pub(super) enum Command {
     Run(Run),
 }
 
-/// Which algorithm, on which ranks.
+/// On which ranks.
 #[derive(Debug, ClapArgs)]
 pub(super) struct Where {
-    /// The algorithm, by its name in `hcomm list`.
-    pub(super) algorithm: String,
     /// How many ranks, on one node.
-    #[arg(long, value_parser = ranks, required_unless_present = "layout", conflicts_with = "layout")]
+    #[arg(long, value_parser = ranks, conflicts_with = "layout")]
     pub(super) ranks: Option<Layout>,
     /// Nodes × locals (2x4), pods × nodes × locals (2x2x4), or the ranks of each node ([3,5]).
     #[arg(long, value_parser = layout)]
@@ -58,12 +58,16 @@ pub(super) struct Where {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Resources {
+    /// The algorithm, by its name in `hcomm list`.
+    pub(super) algorithm: String,
     #[command(flatten)]
     pub(super) place: Where,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Show {
+    /// The algorithm, by its name in `hcomm list`.
+    pub(super) algorithm: String,
     #[command(flatten)]
     pub(super) place: Where,
     /// Only this rank (listing).
@@ -92,6 +96,12 @@ pub(super) struct Target {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Run {
+    /// The algorithm, by its name in `hcomm list`.
+    #[arg(required_unless_present = "program")]
+    pub(super) algorithm: Option<String>,
+    /// Run this program in place of an algorithm: a file of `hcomm show --format json`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "root", "src", "dst", "fuse"])]
+    pub(super) program: Option<PathBuf>,
     #[command(flatten)]
     pub(super) place: Where,
     /// Elements of a slot, with K, M or G for 2^10, 2^20 or 2^30.

@@ -24,7 +24,8 @@ pub(super) fn list(library: &[&Spec<'static>], json: bool) -> Answer {
             .collect();
         format!("{:#}\n", serde_json::Value::Array(algorithms))
     } else {
-        let mut rows = vec![["ALGORITHM", "OPERATOR", "ENGINES", "MAX RANKS", "WHAT IT IS"].map(str::to_owned).to_vec()];
+        let mut rows =
+            vec![["ALGORITHM", "OPERATOR", "ENGINES", "MAX RANKS", "WHAT IT IS"].map(str::to_owned).to_vec()];
         for spec in library {
             let engines: Vec<&str> = engines(spec).iter().map(|engine| engine.name()).collect();
             let summary = spec.doc.trim().split(". ").next().unwrap_or_default().replace('\n', " ");

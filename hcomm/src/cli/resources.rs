@@ -15,7 +15,7 @@ pub(super) fn resources(
     json: bool,
     style: Style,
 ) -> Result<Answer, Failure> {
-    let spec = select::algorithm(library, &command.place.algorithm)?;
+    let spec = select::algorithm(library, &command.algorithm)?;
     let shape = select::shape(spec, &command.place)?;
     // For the faults that counting alone would not find on every rank.
     select::instance(spec, &shape, style)?;

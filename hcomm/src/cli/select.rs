@@ -1,5 +1,7 @@
 //! From arguments to an algorithm, a shape, and a program that the product takes.
 
+use std::path::Path;
+
 use super::Failure;
 use super::args::{EngineArg, Target, Where};
 use super::report::{self, Style};
@@ -11,6 +13,9 @@ use crate::program::Program;
 use crate::resources;
 use crate::shape::Shape;
 use crate::spec::{Engine, Spec};
+
+/// The longest program file that is read.
+const MAX_PROGRAM: u64 = 4 << 30;
 
 /// The algorithm that is named.
 pub(super) fn algorithm<'l>(library: &[&'l Spec<'static>], name: &str) -> Result<&'l Spec<'static>, Failure> {
@@ -82,6 +87,20 @@ pub(super) fn shape(spec: &Spec<'_>, place: &Where) -> Result<Shape, Failure> {
 /// The algorithm instantiated for a shape.
 pub(super) fn instance(spec: &Spec<'_>, shape: &Shape, style: Style) -> Result<Instance, Failure> {
     instantiate(spec, shape).map_err(|faults| report::failure(spec.file, &faults, style))
+}
+
+/// The program of a file.
+pub(super) fn program_of(file: &Path) -> Result<Program, Failure> {
+    let wrong = |message: String| Failure::Usage(format!("{}: {message}", file.display()));
+    let metadata = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(wrong("this is not a file".into()));
+    }
+    if metadata.len() > MAX_PROGRAM {
+        return Err(wrong(format!("{} bytes are more than the {MAX_PROGRAM} that are read", metadata.len())));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    Program::from_json(&text).map_err(|error| wrong(error.to_string()))
 }
 
 /// The program for a product, which must give it the resources that it needs.

@@ -8,13 +8,8 @@ use crate::graph::TaskGraph;
 use crate::listing::OneRank;
 use crate::spec::Spec;
 
-pub(super) fn show(
-    library: &[&Spec<'static>],
-    command: &Command,
-    json: bool,
-    style: Style,
-) -> Result<Answer, Failure> {
-    let spec = select::algorithm(library, &command.place.algorithm)?;
+pub(super) fn show(library: &[&Spec<'static>], command: &Command, json: bool, style: Style) -> Result<Answer, Failure> {
+    let spec = select::algorithm(library, &command.algorithm)?;
     let shape = select::shape(spec, &command.place)?;
     if let Some(rank) = command.rank
         && rank >= shape.ranks()
