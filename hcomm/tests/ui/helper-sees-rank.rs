@@ -2,8 +2,8 @@ use hcomm::collective;
 
 collective! {
     pub Wrong: all_gather {
-        fn next(by) { wrap(rank + by, ranks) }
-        let to = next(1);
+        fn next(n) { wrap(rank + 1, n) }
+        let to = next(ranks);
     }
 }
 
