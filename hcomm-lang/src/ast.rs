@@ -3,7 +3,7 @@
 use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::shape::Layout;
 use hcomm_core::spec::{BinaryOp, BudgetField, Engine, Phase};
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 
 use crate::errors::TokenSpan;
 
@@ -112,8 +112,7 @@ pub(crate) enum StmtKind {
         body: Vec<Stmt>,
     },
     Transfer {
-        dst: Place,
-        src: Place,
+        sides: Box<Sides>,
         reduce: bool,
     },
     /// `signal P;` or, with `wait`, `wait P;`
@@ -126,6 +125,13 @@ pub(crate) enum StmtKind {
     Return(Expr),
     /// A value at the end of a block, without a semicolon.
     Tail(Expr),
+}
+
+/// The two sides of a transfer.
+#[derive(Debug)]
+pub(crate) struct Sides {
+    pub(crate) dst: Place,
+    pub(crate) src: Place,
 }
 
 #[derive(Debug)]
@@ -182,7 +188,7 @@ pub(crate) enum ExprKind {
     /// `!x`
     Not(Box<Expr>),
     /// The operator, where it stands, and its sides.
-    Binary(BinaryOp, Span, Box<Expr>, Box<Expr>),
+    Binary(BinaryOp, TokenSpan, Box<Expr>, Box<Expr>),
     If(Box<Expr>, Box<Expr>, Box<Expr>),
     Call(Ident, Vec<Expr>),
     /// Could not be read; the error is reported.

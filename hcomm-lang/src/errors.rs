@@ -66,7 +66,7 @@ pub(crate) struct Reported;
 
 /// The errors so far.
 #[derive(Debug, Default)]
-pub(crate) struct Errors(Vec<syn::Error>);
+pub(crate) struct Errors(Vec<(TokenSpan, syn::Error)>);
 
 impl Errors {
     /// Adds a language error.
@@ -82,7 +82,7 @@ impl Errors {
     /// Adds an error whose text begins with its code.
     pub(crate) fn add(&mut self, at: TokenSpan, text: impl Display) -> Reported {
         if self.0.len() < MOST_ERRORS {
-            self.0.push(at.error(text));
+            self.0.push((at, at.error(text)));
         }
         Reported
     }
@@ -92,9 +92,10 @@ impl Errors {
         self.0.len()
     }
 
-    /// All of them as one.
-    pub(crate) fn combined(self) -> Option<syn::Error> {
-        self.0.into_iter().reduce(|mut all, next| {
+    /// All of them as one, in the order of the source.
+    pub(crate) fn combined(mut self) -> Option<syn::Error> {
+        self.0.sort_by_key(|(at, _)| at.place());
+        self.0.into_iter().map(|(_, error)| error).reduce(|mut all, next| {
             all.combine(next);
             all
         })

@@ -23,7 +23,7 @@ impl Lower<'_> {
     pub(super) fn int(&mut self, expr: &Expr, what: &str) -> ExprId {
         let value = self.expr(expr);
         if !value.ty.fits(Ty::Int) {
-            self.errors.push(expr.span, format_args!("{what} is an integer, and this is a boolean"));
+            self.errors.push(expr.span, format_args!("{what} must be an integer, and this is a boolean"));
         }
         value.id
     }
@@ -32,7 +32,7 @@ impl Lower<'_> {
     pub(super) fn bool(&mut self, expr: &Expr, what: &str) -> ExprId {
         let value = self.expr(expr);
         if !value.ty.fits(Ty::Bool) {
-            let message = format!("{what} is a boolean, and this is an integer");
+            let message = format!("{what} must be a boolean, and this is an integer");
             self.errors.push_help(expr.span, message, "compare it: `… != 0`");
         }
         value.id
@@ -53,7 +53,7 @@ impl Lower<'_> {
                 let op = if ty == Ty::Bool { UnaryOp::Not } else { UnaryOp::BitNot };
                 Value { id: self.push_expr(Kind::Unary(op, id), at), ty }
             }
-            ExprKind::Binary(op, op_span, left, right) => self.binary(*op, (*op_span).into(), left, right, at),
+            ExprKind::Binary(op, op_at, left, right) => self.binary(*op, *op_at, left, right, at),
             ExprKind::If(cond, then, otherwise) => {
                 let cond = self.bool(cond, "the condition of `if`");
                 let (left, right) = (self.expr(then), self.expr(otherwise));
@@ -151,7 +151,7 @@ impl Lower<'_> {
         if let Region::Header(header) = self.region
             && matches!(name, Name::Rank | Name::Node | Name::Local | Name::Locals | Name::Pod)
         {
-            let message = format!("`{header}` is the same on every rank, and `{word}` is not");
+            let message = format!("`{header}` must be the same on every rank, and `{word}` is not");
             let same = "`ranks`, `nodes`, `pods`, `root`, `src`, `dst` are the same on every rank";
             let help = if name == Name::Locals { "`locals_of(0)` is the same on every rank" } else { same };
             self.errors.push_help(at, message, help);

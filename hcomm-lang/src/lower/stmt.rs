@@ -7,7 +7,7 @@ use proc_macro2::Ident;
 use super::scope::Origin;
 use super::types::Ty;
 use super::{DEFAULT_DONE, DEFAULT_READY, Lower, Region, types};
-use crate::ast::{Expr, Lane, Stmt, StmtKind};
+use crate::ast::{Expr, Lane, Sides, Stmt, StmtKind};
 use crate::errors::TokenSpan;
 use crate::words;
 
@@ -47,7 +47,8 @@ impl Lower<'_> {
             }
             StmtKind::Par { bound, lanes } => self.par(bound.as_ref(), lanes, at)?,
             StmtKind::Phase { phase, body } => self.phase(*phase, body, at)?,
-            StmtKind::Transfer { dst, src, reduce } => {
+            StmtKind::Transfer { sides, reduce } => {
+                let Sides { dst, src } = &**sides;
                 self.check_transfer(dst, src, *reduce, at);
                 Kind::Transfer { dst: self.place(dst), src: self.place(src), reduce: *reduce }
             }

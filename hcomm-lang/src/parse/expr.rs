@@ -63,16 +63,16 @@ impl Parser<'_, '_> {
             let Some((op, binds)) = self.punctuation().and_then(binary_op).filter(|(_, binds)| *binds >= least) else {
                 return Ok(left);
             };
+            let taken = self.punctuation().unwrap_or_default();
             let at = self.here();
+            let at = self.eat(taken).unwrap_or(at);
             if binds == COMPARISON && compared {
                 return Err(self.errors.push_help(at, "comparisons do not chain", "write `a < b && b < c`"));
             }
             compared = binds == COMPARISON;
-            let taken = self.punctuation().unwrap_or_default();
-            self.eat(taken);
             let right = self.binary(binds + 1)?;
             let (span, height) = (left.span.to(right.span), left.height.max(right.height) + 1);
-            left = self.node(ExprKind::Binary(op, at.first, Box::new(left), Box::new(right)), span, height)?;
+            left = self.node(ExprKind::Binary(op, at, Box::new(left), Box::new(right)), span, height)?;
         }
     }
 
@@ -286,6 +286,8 @@ impl Parser<'_, '_> {
         match self.punctuation() {
             Some(".") => {
                 let help = "built-in functions are called `min(a, b)`; a peer's chunks are a place, not a value";
+                self.eat(".");
+                let here = if self.take_word().is_some() { value.span.to(self.previous()) } else { here };
                 Err(self.errors.push_help(here, "there are no methods and no fields", help))
             }
             Some("?") => Err(self.errors.push(here, "there is no `?`")),

@@ -240,7 +240,12 @@ impl<'a> Parser<'a, '_> {
             self.cursor = rest;
             match token {
                 proc_macro2::TokenTree::Punct(punct) if punct.as_char() == ';' => return,
-                proc_macro2::TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => return,
+                // What follows an `if` goes with it.
+                proc_macro2::TokenTree::Group(group)
+                    if group.delimiter() == Delimiter::Brace && !self.is_word("else") =>
+                {
+                    return;
+                }
                 _ => {}
             }
         }

@@ -1,5 +1,6 @@
 //! Chunks of buffers, peers, and sets.
 
+use hcomm_core::operator::Buffer;
 use proc_macro2::{Delimiter, Ident};
 
 use super::{Parse, Parser};
@@ -24,10 +25,14 @@ impl Parser<'_, '_> {
     pub(super) fn place(&mut self) -> Parse<Place> {
         let start = self.here();
         if !self.at_place() {
-            return Err(self.expected_help(
-                "chunks",
-                "chunks are `scratch`, `scratch[i]`, `scratch[i..j]`, and a peer's `peer.scratch[i]`",
-            ));
+            let word = self.word().map(|word| word.to_string()).unwrap_or_default();
+            let help = match words::closest(&word, Buffer::ALL.map(Buffer::name)) {
+                Some(close) => format!("did you mean `{close}`?"),
+                None => {
+                    "chunks are `scratch`, `scratch[i]`, `scratch[i..j]`, and a peer's `peer.scratch[i]`".to_owned()
+                }
+            };
+            return Err(self.expected_help("chunks", help));
         }
         let local = self.word().and_then(|word| words::buffer(&word.to_string()));
         let (peer, buffer) = match local {

@@ -6,7 +6,7 @@ use proc_macro2::{Delimiter, Ident};
 
 use super::expr::assign_op;
 use super::{Parse, Parser};
-use crate::ast::{Expr, Lane, Place, Stmt, StmtKind};
+use crate::ast::{Expr, Lane, Place, Sides, Stmt, StmtKind};
 use crate::errors::{Reported, TokenSpan};
 use crate::words;
 
@@ -273,8 +273,9 @@ impl Parser<'_, '_> {
             Some("+=") => true,
             Some(op) if assign_op(op).is_some() => {
                 let here = self.here();
+                let at = self.eat(op).unwrap_or(here);
                 let help = "`+=` reduces with the reduction that the operator is called with, whatever it is";
-                return Err(self.errors.push_help(here, format_args!("chunks have no `{op}`"), help));
+                return Err(self.errors.push_help(at, format_args!("chunks have no `{op}`"), help));
             }
             _ => return Err(self.expected("`=` or `+=`")),
         };
@@ -282,7 +283,7 @@ impl Parser<'_, '_> {
         let src = self.place()?;
         let span = start.to(src.span);
         self.semicolon()?;
-        Ok(Stmt { kind: StmtKind::Transfer { dst, src, reduce }, span })
+        Ok(Stmt { kind: StmtKind::Transfer { sides: Box::new(Sides { dst, src }), reduce }, span })
     }
 
     /// `x = e;`, `x += e;`, or a value at the end of a helper function.
