@@ -24,7 +24,7 @@ pub struct Plan {
 /// A plan of an algorithm for a number of ranks, checked where it is used: a rank count that the algorithm is not
 /// declared for, or that does not fit its budget, is a compile error on that line.
 ///
-/// ```ignore
+/// ```text
 /// const PLAN: Plan = plan_for!(MeshAllGather, 64);
 /// ```
 #[macro_export]

@@ -71,7 +71,7 @@ pub struct Segment {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
     /// The HCCL buffer does not hold one smallest cell for every cell of scratch.
-    #[error("H401: an HCCL buffer of {have} bytes is too small: {cells} cells of scratch need at least {need} bytes")]
+    #[error("an HCCL buffer of {have} bytes is too small: {cells} cells of scratch need at least {need} bytes")]
     BufferTooSmall {
         /// Bytes given.
         have: u64,

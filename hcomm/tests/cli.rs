@@ -64,7 +64,9 @@ fn show() {
 #[test]
 fn run() {
     insta::assert_snapshot!(text("run mesh_all_gather --ranks 4 --count 1000 --dtype fp32"));
-    insta::assert_snapshot!(text("run ring_all_reduce --ranks 3 --count 5 --dtype bf16 --reduce max --repeat 2 --in-place"));
+    insta::assert_snapshot!(text(
+        "run ring_all_reduce --ranks 3 --count 5 --dtype bf16 --reduce max --repeat 2 --in-place"
+    ));
     let run = json("run one_shot_all_reduce --ranks 5 --count 127 --dtype int64 --reduce prod");
     assert_eq!((&run["ok"], &run["mismatches"]), (&Value::Bool(true), &Value::from(0)));
     assert_eq!(run["bytes_checked"], 5 * 127 * 8);

@@ -11,7 +11,7 @@ use hcomm_core::spec::SpecBuf;
 pub fn spec(source: &str) -> SpecBuf {
     let tokens = source.parse().unwrap_or_else(|error| panic!("{error}: {source}"));
     match hcomm_lang::parse(tokens, "test.rs") {
-        Ok(parsed) => parsed.spec,
+        Ok(mut parsed) => parsed.remove(0).spec,
         Err(error) => panic!("{error}: {source}"),
     }
 }

@@ -28,18 +28,25 @@ pub(super) fn list(library: &[&Spec<'static>], json: bool) -> Answer {
             vec![["ALGORITHM", "OPERATOR", "ENGINES", "MAX RANKS", "WHAT IT IS"].map(str::to_owned).to_vec()];
         for spec in library {
             let engines: Vec<&str> = engines(spec).iter().map(|engine| engine.name()).collect();
-            let summary = spec.doc.trim().split(". ").next().unwrap_or_default().replace('\n', " ");
             rows.push(vec![
                 spec.snake.to_owned(),
                 spec.operator.name().to_owned(),
                 engines.join(" "),
                 spec.headers.max_ranks.map_or("-".into(), |max| max.to_string()),
-                summary.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('.').to_owned(),
+                summary(spec.doc),
             ]);
         }
         table(&rows, &[Align::Left, Align::Left, Align::Left, Align::Right, Align::Left])
     };
     Answer { text, holds: true }
+}
+
+/// The first sentence of a doc comment, without what follows a colon.
+fn summary(doc: &str) -> String {
+    let words: Vec<&str> = doc.trim().lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect();
+    let paragraph = words.join(" ");
+    let end = paragraph.find(". ").into_iter().chain(paragraph.find(": ")).min().unwrap_or(paragraph.len());
+    paragraph[..end].trim_end_matches('.').to_owned()
 }
 
 /// The engines that carry an algorithm out today.

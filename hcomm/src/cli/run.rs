@@ -1,16 +1,17 @@
 //! `hcomm run`
 
-use hcomm_sim::{Config, Report};
+use hcomm_sim::{Config, Report, RunError};
 use serde_json::{Value, json};
 
 use super::args::Run as Command;
 use super::describe::{counts, counts_json};
 use super::report::{self, Style};
 use super::{Answer, Failure, select};
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::dtype::ReduceOp;
 use crate::program::Program;
 use crate::resources::{self, Resources};
+use crate::sizes::SizeError;
 use crate::spec::{Engine, Spec};
 
 pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, style: Style) -> Result<Answer, Failure> {
@@ -36,7 +37,13 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
         .repeat(command.repeat.into())
         .in_place(command.in_place)
         .seed(command.seed);
-    let report = hcomm_sim::run(&program, &config).map_err(|error| Failure::Usage(error.to_string()))?;
+    let report = hcomm_sim::run(&program, &config).map_err(|error| match error {
+        RunError::Size(SizeError::BufferTooSmall { .. }) => {
+            let diagnostic = Diagnostic::new(Code::H401, error.to_string(), program.source.spans.first().copied());
+            report::failure(&file, &[diagnostic.with_help("give it more with `--hccl-buffer`")], style)
+        }
+        error => Failure::Usage(error.to_string()),
+    })?;
     let diagnostics = report.diagnostics();
     let text = match json {
         true => format!("{:#}\n", value(&program, need.as_ref(), &report, &diagnostics)),
