@@ -3,6 +3,7 @@
 use crate::error::Place;
 use crate::report::NotifyName;
 use hcomm_core::diag::{Code, Diagnostic};
+use std::collections::HashSet;
 use std::fmt;
 
 /// Nothing can go on, and not every thread has ended.
@@ -112,7 +113,8 @@ impl fmt::Display for Hang {
         for wait in self.cycle.iter().take(LISTED).filter_map(|index| self.waiting.get(*index)) {
             writeln!(f, "  {wait}{}", wait.recorder)?;
         }
-        let others = self.waiting.iter().enumerate().filter(|(index, _)| !self.cycle.contains(index));
+        let in_cycle: HashSet<usize> = self.cycle.iter().copied().collect();
+        let others = self.waiting.iter().enumerate().filter(|(index, _)| !in_cycle.contains(index));
         let count = self.waiting.len() - self.cycle.len();
         if count > 0 && !self.cycle.is_empty() {
             writeln!(f, "beside it:")?;

@@ -95,12 +95,13 @@ pub(crate) struct Setup<'p, 'o> {
     pub(crate) space: Space,
     pub(crate) verifier: Verifier<'p>,
     pub(crate) observer: Observer<'o>,
+    pub(crate) meter: Rc<Meter>,
     pub(crate) memory_limit: u64,
 }
 
 impl<'p, 'o> Engine<'p, 'o> {
     pub(crate) fn new(plan: Plan<'p>, setup: Setup<'p, 'o>) -> Engine<'p, 'o> {
-        let Setup { rounds, repeat, dtype, reduce, mut space, verifier, observer, memory_limit } = setup;
+        let Setup { rounds, repeat, dtype, reduce, mut space, verifier, observer, meter, memory_limit } = setup;
         let task =
             || Task { state: State::Ready, op: 0, round: 0, invocation: 0, sizes: rounds.round(0), transfer: None };
         let ranks = plan.program.num_ranks();
@@ -119,7 +120,7 @@ impl<'p, 'o> Engine<'p, 'o> {
             space,
             verifier,
             observer,
-            meter: Meter::new(memory_limit),
+            meter,
             poison: Rc::new(Bytes::Poison),
             operations: 0,
             uninitialised: Events::new(),

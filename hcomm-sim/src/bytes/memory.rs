@@ -1,7 +1,7 @@
 //! A buffer as a rope of shared, immutable bytes.
 //!
 //! A copy shares the bytes of its source, so a collective that only moves data costs no memory but its inputs, and
-//! those are not even drawn until something looks at them. What was never written is known to be so.
+//! those are not even drawn until a reduction looks at them. What was never written is known to be so.
 
 use crate::inputs::Inputs;
 use std::cell::{Cell, OnceCell};
@@ -24,10 +24,11 @@ pub(crate) enum Bytes {
 pub(crate) struct Input {
     pub(crate) invocation: u64,
     pub(crate) rank: u32,
-    len: usize,
+    len: u64,
     inputs: Rc<Inputs>,
-    /// The drawn bytes; absent where they are drawn anew each time, to save memory.
-    drawn: Option<OnceCell<Box<[u8]>>>,
+    meter: Rc<Meter>,
+    /// The drawn bytes. They stay if there is room; otherwise they are drawn anew each time.
+    drawn: OnceCell<Box<[u8]>>,
 }
 
 /// The result of a reduction.
@@ -37,43 +38,78 @@ pub(crate) struct Stored {
     meter: Rc<Meter>,
 }
 
-/// How much memory the results of reductions take, and may take.
+/// How much memory inputs and the results of reductions take, and may take.
 #[derive(Debug)]
 pub(crate) struct Meter {
     live: Cell<u64>,
     limit: u64,
+    /// What is left for results when inputs are kept.
+    reserve: u64,
 }
 
 /// What an allocation takes beside its bytes.
 const OVERHEAD: u64 = 96;
 
 impl Meter {
-    pub(crate) fn new(limit: u64) -> Rc<Meter> {
-        Rc::new(Meter { live: Cell::new(0), limit })
+    /// A meter of which inputs leave `reserve` to results.
+    pub(crate) fn new(limit: u64, reserve: u64) -> Rc<Meter> {
+        Rc::new(Meter { live: Cell::new(0), limit, reserve })
     }
 
-    /// Keeps `bytes`, or says how many would be alive if the limit allowed it.
-    pub(crate) fn keep(self: &Rc<Meter>, bytes: Vec<u8>) -> Result<Rc<Bytes>, u64> {
-        let live = self.live.get().saturating_add(bytes.len() as u64 + OVERHEAD);
-        if live > self.limit {
+    /// Counts `len` more bytes if `limit` allows it, and otherwise says how many there would be.
+    fn take(&self, len: u64, limit: u64) -> Result<(), u64> {
+        let live = self.live.get().saturating_add(len).saturating_add(OVERHEAD);
+        if live > limit {
             return Err(live);
         }
         self.live.set(live);
+        Ok(())
+    }
+
+    fn give_back(&self, len: u64) {
+        self.live.set(self.live.get().saturating_sub(len.saturating_add(OVERHEAD)));
+    }
+
+    /// Keeps a result, or says how many bytes would be alive if the limit allowed it.
+    pub(crate) fn keep(self: &Rc<Meter>, bytes: Vec<u8>) -> Result<Rc<Bytes>, u64> {
+        self.take(bytes.len() as u64, self.limit)?;
         Ok(Rc::new(Bytes::Stored(Stored { bytes: bytes.into(), meter: self.clone() })))
     }
 }
 
 impl Drop for Stored {
     fn drop(&mut self) {
-        self.meter.live.set(self.meter.live.get().saturating_sub(self.bytes.len() as u64 + OVERHEAD));
+        self.meter.give_back(self.bytes.len() as u64);
+    }
+}
+
+impl Input {
+    /// All of its bytes, if there is room for them.
+    fn all(&self) -> Option<&[u8]> {
+        if self.drawn.get().is_none() {
+            self.meter.take(self.len, self.meter.limit.saturating_sub(self.meter.reserve)).ok()?;
+        }
+        Some(self.drawn.get_or_init(|| {
+            let mut all = vec![0; self.len as usize];
+            self.inputs.fill(self.invocation, self.rank, 0, &mut all);
+            all.into()
+        }))
+    }
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        if self.drawn.get().is_some() {
+            self.meter.give_back(self.len);
+        }
     }
 }
 
 impl Bytes {
-    /// The input of `rank`, of `len` bytes. `keep` says whether it stays in memory once drawn.
-    pub(crate) fn input(inputs: &Rc<Inputs>, invocation: u64, rank: u32, len: u64, keep: bool) -> Rc<Bytes> {
-        let drawn = keep.then(OnceCell::new);
-        Rc::new(Bytes::Input(Input { invocation, rank, len: len as usize, inputs: inputs.clone(), drawn }))
+    /// The input of `rank`, of `len` bytes.
+    pub(crate) fn input(inputs: &Rc<Inputs>, meter: &Rc<Meter>, invocation: u64, rank: u32, len: u64) -> Rc<Bytes> {
+        let (inputs, meter) = (inputs.clone(), meter.clone());
+        Rc::new(Bytes::Input(Input { invocation, rank, len, inputs, meter, drawn: OnceCell::new() }))
     }
 }
 
@@ -108,12 +144,8 @@ impl Slice {
     /// Its bytes, if they are in memory or can stay there.
     pub(crate) fn in_memory(&self) -> Option<&[u8]> {
         let all = match &*self.bytes {
-            Bytes::Stored(stored) => &stored.bytes,
-            Bytes::Input(input) => input.drawn.as_ref()?.get_or_init(|| {
-                let mut all = vec![0; input.len];
-                input.inputs.fill(input.invocation, input.rank, 0, &mut all);
-                all.into()
-            }),
+            Bytes::Stored(stored) => &*stored.bytes,
+            Bytes::Input(input) => input.all()?,
             Bytes::Poison => return None,
         };
         all.get(self.start as usize..)?.get(..self.len as usize)

@@ -17,7 +17,7 @@ use exec::{Engine, Setup};
 use hcomm_core::operator::Buffer;
 use hcomm_core::program::{Op, Program};
 use hcomm_core::sizes::Rounds;
-use memory::Part;
+use memory::{Meter, Part};
 use plan::Plan;
 use space::Space;
 use std::rc::Rc;
@@ -80,21 +80,22 @@ pub fn run_with(
     let plan = Plan::new(program)?;
     let rounds = Rounds::new(program, config.count, config.dtype.size(), config.hccl_buffer)?;
     let repeat = config.repeat.max(1);
-    let need = plan.operations().saturating_mul(u128::from(rounds.rounds)).saturating_mul(u128::from(repeat));
-    if need > u128::from(config.operation_limit) {
-        return Err(RunError::Operations { need, limit: config.operation_limit });
+    let operations = plan.operations().saturating_mul(u128::from(rounds.rounds)).saturating_mul(u128::from(repeat));
+    if operations > u128::from(config.operation_limit) {
+        return Err(RunError::Operations { need: operations, limit: config.operation_limit });
     }
-    let memory = Estimate::of(&plan, &rounds);
-    if memory.results > config.memory_limit {
-        return Err(RunError::Memory { need: memory.results, limit: config.memory_limit });
+    let need = results(&plan, &rounds);
+    if need > config.memory_limit {
+        return Err(RunError::Memory { need, limit: config.memory_limit });
     }
     let reduced = program.operator.reduces().then_some(config.reduce);
     let inputs = Rc::new(Inputs::new(config.seed, config.dtype, reduced, program.num_ranks()));
-    let keep_inputs = memory.inputs <= config.memory_limit - memory.results;
-    let space = Space::new(program, &rounds, config.in_place, inputs.clone(), keep_inputs)?;
+    // The estimate does not know what keeps an old result alive, so inputs never take more than half.
+    let meter = Meter::new(config.memory_limit, need.max(config.memory_limit / 2));
+    let space = Space::new(program, &rounds, config.in_place, inputs.clone(), meter.clone())?;
     let verifier = Verifier::new(program, rounds, inputs, config.reduce);
     let (dtype, reduce, memory_limit) = (config.dtype, config.reduce, config.memory_limit);
-    let setup = Setup { rounds, repeat, dtype, reduce, space, verifier, observer, memory_limit };
+    let setup = Setup { rounds, repeat, dtype, reduce, space, verifier, observer, meter, memory_limit };
     let mut engine = Engine::new(plan, setup);
     engine.run(scheduler)?;
     engine.verifier.end();
@@ -123,43 +124,27 @@ pub fn run_with(
     })
 }
 
-/// How much memory a run may take.
-#[derive(Clone, Copy, Debug, Default)]
-struct Estimate {
-    /// Results of reductions that can be alive at once: of each buffer, what is ever reduced into.
-    results: u64,
-    /// Inputs, if they are kept once drawn. Only a reduction looks at them.
-    inputs: u64,
-}
-
-impl Estimate {
-    fn of(plan: &Plan<'_>, rounds: &Rounds) -> Estimate {
-        let program = plan.program;
-        let chunk = rounds.round(0).chunk_len(0);
-        let mut reduced = vec![[0u64; Buffer::ALL.len()]; program.num_ranks() as usize];
-        for thread in &plan.threads {
-            for Op { kind, .. } in thread.ops.iter().filter(|op| op.kind.reduces()) {
-                if let (Some(transfer), Some((to, _))) = (kind.transfer(), kind.sides(thread.rank)) {
-                    let bytes = &mut reduced[to as usize][transfer.dst.buffer as usize];
-                    *bytes = bytes.saturating_add(chunk.saturating_mul(u64::from(transfer.len)));
-                }
+/// How many bytes the results of reductions may take at once: of each buffer, what is ever reduced into.
+fn results(plan: &Plan<'_>, rounds: &Rounds) -> u64 {
+    let program = plan.program;
+    let chunk = rounds.round(0).chunk_len(0);
+    let mut reduced = vec![[0u64; Buffer::ALL.len()]; program.num_ranks() as usize];
+    for thread in &plan.threads {
+        for Op { kind, .. } in thread.ops.iter().filter(|op| op.kind.reduces()) {
+            if let (Some(transfer), Some((to, _))) = (kind.transfer(), kind.sides(thread.rank)) {
+                let bytes = &mut reduced[to as usize][transfer.dst.buffer as usize];
+                *bytes = bytes.saturating_add(chunk.saturating_mul(u64::from(transfer.len)));
             }
         }
-        let mut estimate = Estimate::default();
-        for (rank, reduced) in (0..).zip(&reduced) {
-            for buffer in Buffer::ALL {
-                let all = space::bytes_of(program, rounds, rank, buffer);
-                // A cell of scratch is used again in every round, a chunk of an output is not.
-                let rounds = if buffer == Buffer::Scratch { 1 } else { rounds.rounds };
-                let bytes = reduced[buffer as usize].saturating_mul(rounds).min(all);
-                estimate.results = estimate.results.saturating_add(bytes);
-            }
-            let input = space::bytes_of(program, rounds, rank, Buffer::Input);
-            estimate.inputs = estimate.inputs.saturating_add(input);
-        }
-        if reduced.iter().all(|reduced| reduced.iter().all(|bytes| *bytes == 0)) {
-            estimate.inputs = 0;
-        }
-        estimate
     }
+    let mut need = 0u64;
+    for (rank, reduced) in (0..).zip(reduced) {
+        for buffer in Buffer::ALL {
+            // A cell of scratch is used again in every round, a chunk of an output is not.
+            let rounds_kept = if buffer == Buffer::Scratch { 1 } else { rounds.rounds };
+            let bytes = reduced[buffer as usize].saturating_mul(rounds_kept);
+            need = need.saturating_add(bytes.min(space::bytes_of(program, rounds, rank, buffer)));
+        }
+    }
+    need
 }

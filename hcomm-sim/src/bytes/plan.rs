@@ -6,7 +6,7 @@
 use crate::error::{OperationFault, Place, ProgramFault, RunError};
 use hcomm_core::operator::Buffer;
 use hcomm_core::program::{Cell, Op, OpKind, Program, Transfer};
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 
 /// A notify: one bit, at one end of a channel or of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +44,8 @@ pub(crate) const NO_NOTIFY: u32 = u32::MAX;
 impl<'p> Plan<'p> {
     pub(crate) fn new(program: &'p Program) -> Result<Plan<'p>, RunError> {
         well_formed(program).map_err(|fault| RunError::Program { algorithm: program.algorithm.clone(), fault })?;
-        let mut numbers: FxHashMap<Notify, u32> = FxHashMap::default();
+        // Keys come from outside: not a place for a hash that can be foreseen.
+        let mut numbers: HashMap<Notify, u32> = HashMap::new();
         let mut plan = Plan { program, threads: Vec::new(), first: vec![0], notifies: Vec::new() };
         for (rank, rank_program) in (0..).zip(&program.ranks) {
             for (thread, ops) in (0..).zip(&rank_program.threads) {

@@ -1,6 +1,6 @@
 //! Where the buffers of every rank are, and which of them are the same memory in the in-place form.
 
-use crate::bytes::memory::{Bytes, Memory, Part, Slice};
+use crate::bytes::memory::{Bytes, Memory, Meter, Part, Slice};
 use crate::error::RunError;
 use crate::inputs::Inputs;
 use hcomm_core::operator::{Buffer, Operator};
@@ -15,8 +15,7 @@ pub(crate) struct Space {
     /// By rank and buffer.
     places: Vec<Place>,
     inputs: Rc<Inputs>,
-    /// Whether an input stays in memory once it is drawn.
-    keep_inputs: bool,
+    meter: Rc<Meter>,
 }
 
 /// A buffer: a range of a memory.
@@ -33,7 +32,7 @@ impl Space {
         rounds: &Rounds,
         in_place: bool,
         inputs: Rc<Inputs>,
-        keep_inputs: bool,
+        meter: Rc<Meter>,
     ) -> Result<Space, RunError> {
         let operator = program.operator;
         if in_place && matches!(operator, Operator::AllToAll | Operator::SendRecv | Operator::Barrier) {
@@ -50,7 +49,7 @@ impl Space {
             }
         }
         let memories = places.iter().map(|_| Memory::default()).collect();
-        Ok(Space { memories, places, inputs, keep_inputs })
+        Ok(Space { memories, places, inputs, meter })
     }
 
     pub(crate) fn place(&self, rank: u32, buffer: Buffer) -> Place {
@@ -63,7 +62,7 @@ impl Space {
         self.memories[input.memory as usize].clear();
         self.memories[output.memory as usize].clear();
         if input.len > 0 {
-            let bytes = Bytes::input(&self.inputs, invocation, rank, input.len, self.keep_inputs);
+            let bytes = Bytes::input(&self.inputs, &self.meter, invocation, rank, input.len);
             self.memories[input.memory as usize].write(input.base, Slice::whole(bytes, input.len));
         }
     }

@@ -22,7 +22,8 @@ use std::rc::Rc;
 
 /// Elements that are compared at a time.
 const BLOCK: u64 = 8192;
-/// How many invocations may be open before outputs of the oldest are compared without waiting for the others.
+/// How many invocations may be open before the outputs of the oldest are compared without waiting for the others,
+/// which then are compared later, with a reference of their own.
 const OPEN: usize = 3;
 
 /// Compares outputs as ranks finish. Those of a reduction wait for the other ranks', so that the reference is computed
@@ -104,10 +105,9 @@ impl<'p> Verifier<'p> {
         if open.finished == self.program.num_ranks() {
             self.close(invocation);
         } else if self.waiting.len() > OPEN
-            && let Some((&oldest, open)) = self.waiting.iter_mut().find(|(_, open)| !open.outputs.is_empty())
+            && let Some((&oldest, _)) = self.waiting.first_key_value()
         {
-            let outputs = std::mem::take(&mut open.outputs);
-            self.check(oldest, &outputs);
+            self.close(oldest);
         }
     }
 

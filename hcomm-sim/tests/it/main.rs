@@ -2,5 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod faults;
+mod hostile;
 mod operators;
+mod outputs;
 mod support;

@@ -35,7 +35,7 @@ fn every_operator_type_and_reduction() {
                     if !operator.reduces() && reduce != ReduceOp::Sum {
                         continue;
                     }
-                    for count in [0, 1, 37, 1003] {
+                    for count in [0, 1, 403] {
                         let config = Config::new(count, dtype).reduce(reduce).seed(count + 5);
                         let report = holds(&program, &config);
                         assert_eq!(report.bytes_checked, output_bytes(&program, &config));

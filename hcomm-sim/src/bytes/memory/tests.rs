@@ -56,7 +56,7 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
 proptest! {
     #[test]
     fn behaves_as_an_array(actions in actions()) {
-        let meter = Meter::new(u64::MAX);
+        let meter = Meter::new(u64::MAX, 0);
         let mut memory = Memory::default();
         let mut model = vec![None; LEN as usize];
         for action in actions {
@@ -107,7 +107,7 @@ proptest! {
 
 #[test]
 fn pieces_that_come_together_again_are_one() {
-    let meter = Meter::new(u64::MAX);
+    let meter = Meter::new(u64::MAX, 0);
     let whole = store(&meter, &[1, 2, 3, 4, 5, 6, 7, 8]);
     let mut memory = Memory::default();
     memory.write(10, whole.cut(0, 2));
@@ -125,7 +125,7 @@ fn pieces_that_come_together_again_are_one() {
 
 #[test]
 fn the_meter_refuses_what_is_over_the_limit_and_forgets_what_is_gone() {
-    let meter = Meter::new(2 * OVERHEAD + 30);
+    let meter = Meter::new(2 * OVERHEAD + 30, 0);
     let first = meter.keep(vec![0; 20]).unwrap();
     assert_eq!(meter.keep(vec![0; 11]).unwrap_err(), 2 * OVERHEAD + 31);
     let second = meter.keep(vec![0; 10]).unwrap();
@@ -136,12 +136,16 @@ fn the_meter_refuses_what_is_over_the_limit_and_forgets_what_is_gone() {
 }
 
 #[test]
-fn an_input_reads_the_same_whether_it_is_kept_or_not() {
+fn an_input_stays_where_there_is_room_and_reads_the_same_where_there_is_not() {
     let inputs = Rc::new(Inputs::new(1, DataType::Int32, None, 2));
+    let (roomy, tight) = (Meter::new(64 + OVERHEAD, 0), Meter::new(64 + OVERHEAD, 1));
     let mut memory = Memory::default();
-    memory.write(0, Slice::whole(Bytes::input(&inputs, 3, 1, 64, true), 64));
-    memory.write(64, Slice::whole(Bytes::input(&inputs, 3, 1, 64, false), 64));
+    memory.write(0, Slice::whole(Bytes::input(&inputs, &roomy, 3, 1, 64), 64));
+    memory.write(64, Slice::whole(Bytes::input(&inputs, &tight, 3, 1, 64), 64));
     assert_eq!(memory.pieces.len(), 2);
     assert_eq!(plain(&memory, 0, 64), plain(&memory, 64, 64));
     assert_eq!(plain(&memory, 8, 12), plain(&memory, 72, 12));
+    assert_eq!((roomy.live.get(), tight.live.get()), (64 + OVERHEAD, 0));
+    memory.clear();
+    assert_eq!(roomy.live.get(), 0);
 }
