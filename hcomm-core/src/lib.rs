@@ -6,6 +6,7 @@
 //!            └──────► Resources
 //! ```
 
+pub mod check;
 pub mod diag;
 pub mod dtype;
 pub mod ids;
