@@ -10,39 +10,39 @@ use hcomm_core::program::{Cell, Op, OpKind, Program, RankProgram, Source, Transf
 use hcomm_core::shape::{Layout, Shape};
 use hcomm_core::spec::Span;
 
-pub const READY: u32 = 0;
-pub const DONE: u32 = 1;
+pub(crate) const READY: u32 = 0;
+pub(crate) const DONE: u32 = 1;
 const LINES: u32 = 100;
 
-pub fn input(chunk: u32) -> Cell {
+pub(crate) fn input(chunk: u32) -> Cell {
     Cell { buffer: Buffer::Input, chunk }
 }
 
-pub fn output(chunk: u32) -> Cell {
+pub(crate) fn output(chunk: u32) -> Cell {
     Cell { buffer: Buffer::Output, chunk }
 }
 
-pub fn scratch(chunk: u32) -> Cell {
+pub(crate) fn scratch(chunk: u32) -> Cell {
     Cell { buffer: Buffer::Scratch, chunk }
 }
 
 /// One chunk of length class 0.
-pub fn one(dst: Cell, src: Cell) -> Transfer {
+pub(crate) fn one(dst: Cell, src: Cell) -> Transfer {
     Transfer { dst, src, len: 1, class: 0 }
 }
 
 /// A run of chunks of length classes from 0 on.
-pub fn many(dst: Cell, src: Cell, len: u32) -> Transfer {
+pub(crate) fn many(dst: Cell, src: Cell, len: u32) -> Transfer {
     Transfer { dst, src, len, class: 0 }
 }
 
 /// One chunk of a length class.
-pub fn classed(dst: Cell, src: Cell, class: u32) -> Transfer {
+pub(crate) fn classed(dst: Cell, src: Cell, class: u32) -> Transfer {
     Transfer { dst, src, len: 1, class }
 }
 
 /// A program without operations.
-pub fn program(operator: Operator, ranks: u32, split: u32, scratch: u32) -> Program {
+pub(crate) fn program(operator: Operator, ranks: u32, split: u32, scratch: u32) -> Program {
     let layout = Layout::flat(ranks).unwrap();
     Program {
         algorithm: "test".into(),
@@ -61,12 +61,12 @@ pub fn program(operator: Operator, ranks: u32, split: u32, scratch: u32) -> Prog
 }
 
 /// Appends to one thread of one rank.
-pub struct On<'a> {
+pub(crate) struct On<'a> {
     queues: &'a mut RankProgram,
     thread: usize,
 }
 
-pub fn on(program: &mut Program, rank: u32, thread: u32) -> On<'_> {
+pub(crate) fn on(program: &mut Program, rank: u32, thread: u32) -> On<'_> {
     let queues = &mut program.ranks[rank as usize];
     while queues.threads.len() <= thread as usize {
         queues.threads.push(Vec::new());
@@ -75,42 +75,42 @@ pub fn on(program: &mut Program, rank: u32, thread: u32) -> On<'_> {
 }
 
 impl On<'_> {
-    pub fn op(&mut self, line: u32, kind: OpKind) -> &mut Self {
+    pub(crate) fn op(&mut self, line: u32, kind: OpKind) -> &mut Self {
         self.queues.threads[self.thread].push(Op { kind, at: SpanId(line) });
         self
     }
 
-    pub fn copy(&mut self, line: u32, transfer: Transfer) -> &mut Self {
+    pub(crate) fn copy(&mut self, line: u32, transfer: Transfer) -> &mut Self {
         self.op(line, OpKind::LocalCopy(transfer))
     }
 
-    pub fn reduce(&mut self, line: u32, transfer: Transfer) -> &mut Self {
+    pub(crate) fn reduce(&mut self, line: u32, transfer: Transfer) -> &mut Self {
         self.op(line, OpKind::LocalReduce(transfer))
     }
 
-    pub fn write(&mut self, line: u32, peer: u32, transfer: Transfer) -> &mut Self {
+    pub(crate) fn write(&mut self, line: u32, peer: u32, transfer: Transfer) -> &mut Self {
         self.op(line, OpKind::Write(peer, transfer))
     }
 
-    pub fn write_reduce(&mut self, line: u32, peer: u32, transfer: Transfer) -> &mut Self {
+    pub(crate) fn write_reduce(&mut self, line: u32, peer: u32, transfer: Transfer) -> &mut Self {
         self.op(line, OpKind::WriteReduce(peer, transfer))
     }
 
-    pub fn read(&mut self, line: u32, peer: u32, transfer: Transfer) -> &mut Self {
+    pub(crate) fn read(&mut self, line: u32, peer: u32, transfer: Transfer) -> &mut Self {
         self.op(line, OpKind::Read(peer, transfer))
     }
 
-    pub fn signal(&mut self, line: u32, peer: u32, notify: u32) -> &mut Self {
+    pub(crate) fn signal(&mut self, line: u32, peer: u32, notify: u32) -> &mut Self {
         self.op(line, OpKind::ChannelNotifyRecord { peer, notify })
     }
 
-    pub fn wait(&mut self, line: u32, peer: u32, notify: u32) -> &mut Self {
+    pub(crate) fn wait(&mut self, line: u32, peer: u32, notify: u32) -> &mut Self {
         self.op(line, OpKind::ChannelNotifyWait { peer, notify })
     }
 }
 
 /// The main thread starts lanes 1 to `lanes - 1`.
-pub fn fork(program: &mut Program, rank: u32, line: u32, lanes: u32) {
+pub(crate) fn fork(program: &mut Program, rank: u32, line: u32, lanes: u32) {
     for thread in 1..lanes {
         on(program, rank, 0).op(line, OpKind::ThreadNotifyRecord { thread, notify: 0 });
         on(program, rank, thread).op(line, OpKind::ThreadNotifyWait { notify: 0 });
@@ -118,7 +118,7 @@ pub fn fork(program: &mut Program, rank: u32, line: u32, lanes: u32) {
 }
 
 /// The main thread waits for lanes 1 to `lanes - 1`.
-pub fn join(program: &mut Program, rank: u32, line: u32, lanes: u32) {
+pub(crate) fn join(program: &mut Program, rank: u32, line: u32, lanes: u32) {
     for thread in 1..lanes {
         on(program, rank, thread).op(line, OpKind::ThreadNotifyRecord { thread: 0, notify: thread - 1 });
         on(program, rank, 0).op(line, OpKind::ThreadNotifyWait { notify: thread - 1 });
@@ -126,12 +126,12 @@ pub fn join(program: &mut Program, rank: u32, line: u32, lanes: u32) {
 }
 
 /// Everyone else, from `rank + 1` on.
-pub fn peers(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
+pub(crate) fn peers(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
     (1..ranks).map(move |distance| (rank + distance) % ranks)
 }
 
 /// Full mesh, one lane a peer: lines 1 copy_in, 2 par, 3 and 4 pre_sync, 5 move, 6 and 7 post_sync, 8 copy_out.
-pub fn mesh_all_gather(ranks: u32) -> Program {
+pub(crate) fn mesh_all_gather(ranks: u32) -> Program {
     let mut p = program(Operator::AllGather, ranks, 1, ranks);
     for rank in 0..ranks {
         on(&mut p, rank, 0).copy(1, one(scratch(rank), input(0)));
@@ -157,7 +157,7 @@ fn mesh_exchange(p: &mut Program, rank: u32, transfer: impl Fn(u32) -> Transfer)
 }
 
 /// The small-message form: everything to everyone, then added in rank order. Lines as the mesh; 9 and on: adding.
-pub fn one_shot_all_reduce(ranks: u32) -> Program {
+pub(crate) fn one_shot_all_reduce(ranks: u32) -> Program {
     let mut p = program(Operator::AllReduce, ranks, 1, ranks);
     p.deterministic = true;
     for rank in 0..ranks {
@@ -172,7 +172,7 @@ pub fn one_shot_all_reduce(ranks: u32) -> Program {
 }
 
 /// Reduce-scatter and all-gather, each in one step with everyone at once. Scratch: what is mine, then what comes in.
-pub fn all_pairs_all_reduce(ranks: u32) -> Program {
+pub(crate) fn all_pairs_all_reduce(ranks: u32) -> Program {
     let mut p = program(Operator::AllReduce, ranks, ranks, 2 * ranks);
     for rank in 0..ranks {
         on(&mut p, rank, 0).copy(1, many(scratch(0), input(0), ranks));
@@ -196,7 +196,7 @@ pub fn all_pairs_all_reduce(ranks: u32) -> Program {
 }
 
 /// Two lanes: what goes out to the right, and what comes in from the left.
-pub fn ring_all_gather(ranks: u32) -> Program {
+pub(crate) fn ring_all_gather(ranks: u32) -> Program {
     let mut p = program(Operator::AllGather, ranks, 1, ranks);
     for rank in 0..ranks {
         let (next, prev) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
@@ -215,7 +215,7 @@ pub fn ring_all_gather(ranks: u32) -> Program {
 }
 
 /// One lane; reduce-scatter by write-reduce round the ring, then all-gather: 5 operations a step.
-pub fn ring_all_reduce(ranks: u32) -> Program {
+pub(crate) fn ring_all_reduce(ranks: u32) -> Program {
     let mut p = program(Operator::AllReduce, ranks, ranks, ranks);
     for rank in 0..ranks {
         let (next, prev) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
@@ -244,7 +244,7 @@ pub fn ring_all_reduce(ranks: u32) -> Program {
 }
 
 /// HCCL's NHR schedule.
-pub fn nhr_all_gather(ranks: u32) -> Program {
+pub(crate) fn nhr_all_gather(ranks: u32) -> Program {
     let mut p = program(Operator::AllGather, ranks, 1, ranks);
     let steps = ranks.next_power_of_two().trailing_zeros();
     for rank in 0..ranks {
@@ -265,7 +265,7 @@ pub fn nhr_all_gather(ranks: u32) -> Program {
 }
 
 /// The sender stages; the receiver reads straight into its output.
-pub fn read_send_recv() -> Program {
+pub(crate) fn read_send_recv() -> Program {
     let mut p = program(Operator::SendRecv, 2, 1, 1);
     on(&mut p, 0, 0).copy(1, one(scratch(0), input(0))).signal(2, 1, READY).wait(3, 1, DONE);
     on(&mut p, 1, 0).wait(4, 0, READY).read(5, 0, one(output(0), scratch(0))).signal(6, 0, DONE);
@@ -273,7 +273,7 @@ pub fn read_send_recv() -> Program {
 }
 
 /// All ranks write-reduce into the root's one chunk, in lanes of the senders' choosing: unordered additions.
-pub fn gather_reduce(ranks: u32) -> Program {
+pub(crate) fn gather_reduce(ranks: u32) -> Program {
     let mut p = program(Operator::Reduce, ranks, 1, 2);
     on(&mut p, 0, 0).copy(1, one(scratch(0), input(0)));
     for rank in 1..ranks {
@@ -292,7 +292,7 @@ pub fn gather_reduce(ranks: u32) -> Program {
 }
 
 /// Broadcast down a binomial tree from rank 0.
-pub fn tree_broadcast(ranks: u32) -> Program {
+pub(crate) fn tree_broadcast(ranks: u32) -> Program {
     let mut p = program(Operator::Broadcast, ranks, 1, 1);
     on(&mut p, 0, 0).copy(1, one(scratch(0), input(0)));
     for rank in 0..ranks {
@@ -313,7 +313,7 @@ pub fn tree_broadcast(ranks: u32) -> Program {
 }
 
 /// Every rank tells the one 2^k further on, in round k. Twice, as one pass does not say that its signals were taken.
-pub fn dissemination_barrier(ranks: u32) -> Program {
+pub(crate) fn dissemination_barrier(ranks: u32) -> Program {
     let mut p = program(Operator::Barrier, ranks, 1, 0);
     let rounds = ranks.next_power_of_two().trailing_zeros();
     p.notifies = (0..2 * rounds).map(|round| format!("round{round}")).collect();

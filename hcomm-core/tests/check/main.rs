@@ -3,3 +3,5 @@
 
 mod accept;
 mod builders;
+mod mutants;
+mod oracle;
