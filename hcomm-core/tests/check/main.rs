@@ -5,3 +5,4 @@ mod accept;
 mod builders;
 mod mutants;
 mod oracle;
+mod wild;

@@ -218,3 +218,14 @@ fn mutants_of_small_programs_are_told_apart() {
     all.push(compare("all_pairs 2", &all_pairs_all_reduce(2), STATES, TRIES));
     assert!(all.iter().map(|tally| tally.harmless).sum::<u32>() > 0);
 }
+
+#[test]
+#[ignore = "minutes: larger programs, where interleavings are too many to try them all"]
+fn mutants_of_larger_programs_are_told_apart() {
+    compare("ring_all_gather 3", &ring_all_gather(3), 400_000, 2000);
+    compare("mesh_all_gather 3", &mesh_all_gather(3), 400_000, 2000);
+    compare("nhr_all_gather 3", &nhr_all_gather(3), 400_000, 2000);
+    compare("nhr_all_gather 4", &nhr_all_gather(4), 400_000, 2000);
+    compare("ring_all_reduce 3", &ring_all_reduce(3), 400_000, 2000);
+    compare("tree_broadcast 4", &tree_broadcast(4), 400_000, 2000);
+}

@@ -356,11 +356,11 @@ fn random(machine: &Machine, seed: u64) -> Result<(), String> {
     }
 }
 
-/// xorshift64*
-struct Random(u64);
+/// xorshift64*: small, and the same everywhere.
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
