@@ -6,7 +6,11 @@
 //!            └──────► Resources
 //! ```
 
+<<<<<<< HEAD
 mod assert;
+=======
+pub mod check;
+>>>>>>> check
 pub mod diag;
 pub mod draw;
 pub mod dtype;

@@ -1,0 +1,8 @@
+//! The checks of programs: what they must reject, and what they must accept.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod accept;
+mod builders;
+mod mutants;
+mod oracle;
+mod wild;
