@@ -6,11 +6,8 @@
 //!            └──────► Resources
 //! ```
 
-<<<<<<< HEAD
 mod assert;
-=======
 pub mod check;
->>>>>>> check
 pub mod diag;
 pub mod draw;
 pub mod dtype;

@@ -1,9 +1,11 @@
 //! What the macro runs on an algorithm when it is compiled: every check, for every rank count that it names.
 
+use crate::check;
 use crate::diag::{Code, Diagnostic};
 use crate::eval::{Machine, Step, rank_count};
 use crate::ids::SpanId;
-use crate::instance::instantiate;
+use crate::instance::{Instance, instantiate};
+use crate::lower;
 use crate::product::{Limits, Release};
 use crate::resources::{self, Resources};
 use crate::shape::{Layout, MAX_RANKS, Shape};
@@ -14,23 +16,39 @@ pub const LIMITS: Limits = Limits::of(Release::Cann90);
 
 /// All that is wrong with an algorithm at the rank counts and layouts that it is verified for, each fault once, at
 /// the smallest rank count that has it.
+///
+/// What the evaluator finds is gathered over all rank counts. What the checks of programs find is that of the smallest
+/// rank count that fails: one mistake shows differently at different rank counts, and should give one message.
 pub fn verify(spec: &Spec<'_>) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
+    let mut checked_wrong = None;
     for layout in layouts(spec) {
-        if let Some(diagnostic) = rank_count(spec, layout.ranks()) {
+        let ranks = layout.ranks();
+        if let Some(diagnostic) = rank_count(spec, ranks) {
             add(&mut found, diagnostic);
             continue;
         }
         let mut roles = Some(Shape::first_roles(layout));
         while let Some(shape) = roles {
-            for diagnostic in shape_faults(spec, &shape) {
-                add(&mut found, diagnostic);
-            }
-            // A loop without end takes its time: once is enough.
-            if found.iter().any(|diagnostic| diagnostic.message.contains("without end")) {
-                return found;
-            }
             roles = shape.next_roles(spec.operator);
+            match instantiate(spec, &shape) {
+                Err(faults) => {
+                    // A loop without end takes its time: once is enough.
+                    let endless = faults.iter().any(Diagnostic::is_endless);
+                    faults.into_iter().for_each(|fault| add(&mut found, fault));
+                    if endless {
+                        return found;
+                    }
+                }
+                Ok(instance) if checked_wrong.is_none_or(|smallest| smallest == ranks) => {
+                    let faults = program_faults(spec, &instance);
+                    if !faults.is_empty() {
+                        checked_wrong = Some(ranks);
+                    }
+                    faults.into_iter().for_each(|fault| add(&mut found, fault));
+                }
+                Ok(_) => {}
+            }
         }
     }
     if found.is_empty() {
@@ -43,8 +61,13 @@ pub fn verify(spec: &Spec<'_>) -> Vec<Diagnostic> {
 pub fn shape_faults(spec: &Spec<'_>, shape: &Shape) -> Vec<Diagnostic> {
     match instantiate(spec, shape) {
         Err(faults) => faults,
-        Ok(_) => Vec::new(),
+        Ok(instance) => program_faults(spec, &instance),
     }
+}
+
+fn program_faults(spec: &Spec<'_>, instance: &Instance) -> Vec<Diagnostic> {
+    let options = check::Options { symmetric: spec.headers.symmetric };
+    check::check(&lower::aicpu::lower(instance), &options)
 }
 
 /// Adds a diagnostic if its fault is not there yet.

@@ -1,6 +1,6 @@
 //! Why a program cannot go on, in words.
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, ENDLESS};
 use crate::ids::SpanId;
 use crate::operator::Buffer;
 use crate::shape::{MAX_RANKS, Shape};
@@ -104,7 +104,7 @@ impl Fault {
             }
             FaultKind::Runaway => (
                 Code::H001,
-                format!("this goes on without end on {here}: stopped after {} steps", super::FUEL),
+                format!("{ENDLESS} on {here}: stopped after {} steps", super::FUEL),
                 Some("a `while` must change what its condition depends on".into()),
             ),
             FaultKind::TooDeep => (

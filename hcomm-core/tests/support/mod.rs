@@ -8,7 +8,7 @@ use hcomm_core::shape::{Layout, Shape};
 use hcomm_core::spec::SpecBuf;
 
 /// The spec of a `collective!` block's inside.
-pub fn spec(source: &str) -> SpecBuf {
+pub(crate) fn spec(source: &str) -> SpecBuf {
     let tokens = source.parse().unwrap_or_else(|error| panic!("{error}: {source}"));
     match hcomm_lang::parse(tokens, "test.rs") {
         Ok(mut parsed) => parsed.remove(0).spec,
@@ -16,16 +16,16 @@ pub fn spec(source: &str) -> SpecBuf {
     }
 }
 
-pub fn flat(ranks: u32) -> Shape {
+pub(crate) fn flat(ranks: u32) -> Shape {
     Shape::new(Layout::flat(ranks).unwrap())
 }
 
-pub fn at(source: &str, shape: &Shape) -> Result<Instance, Vec<Diagnostic>> {
+pub(crate) fn at(source: &str, shape: &Shape) -> Result<Instance, Vec<Diagnostic>> {
     spec(source).with_spec(|spec| instantiate(spec, shape))
 }
 
 /// The chunks of `output` that each rank copies to, in order: a program's values made visible.
-pub fn written(instance: &Instance) -> Vec<Vec<u32>> {
+pub(crate) fn written(instance: &Instance) -> Vec<Vec<u32>> {
     let chunks = |kind: &TaskKind| match kind {
         TaskKind::Copy(run) if run.dst.buffer == Buffer::Output => Some(run.dst.chunk),
         _ => None,
@@ -34,7 +34,7 @@ pub fn written(instance: &Instance) -> Vec<Vec<u32>> {
 }
 
 /// The first fault of a program, as `code: message`, or what it does not have.
-pub fn fault(source: &str, shape: &Shape) -> String {
+pub(crate) fn fault(source: &str, shape: &Shape) -> String {
     match at(source, shape) {
         Ok(_) => "no fault".into(),
         Err(faults) => {
