@@ -31,7 +31,9 @@ pub struct Report {
     pub rounds: u64,
     /// Operations carried out, by all ranks in all invocations: notifies, and segments of transfers.
     pub operations: u64,
-    /// Bytes of outputs that were compared with what they must be: all of them, in every invocation that ended.
+    /// Bytes of outputs that were compared with what they must be: all of them, in every invocation that a rank ended.
+    /// Those that are the very bytes of the right input, which no copy duplicates, are recognised as such, without
+    /// drawing them.
     pub bytes_checked: u64,
     /// Elements that are not what they must be.
     pub mismatches: Events<Mismatch>,
