@@ -1,34 +1,56 @@
 //! The library: one algorithm a file, written as a user would write it.
 //!
-//! Read these to learn the language. [`LIBRARY`] has them all.
+//! Read these to learn the language. [`LIBRARY`] has them all, and `docs/algorithms.md` is a table of them.
 
 // What `collective!` makes names `::hcomm`, which for users is the facade. The facade depends on this crate, so here
 // the core stands in for it.
 extern crate hcomm_core as hcomm;
 
-mod mesh_all_gather;
-mod nhr_all_gather;
-mod one_shot_all_reduce;
-mod read_send_recv;
-mod ring_all_gather;
-mod ring_all_reduce;
-
 use hcomm_core::Collective;
 use hcomm_core::spec::Spec;
 
-pub use mesh_all_gather::MeshAllGather;
-pub use nhr_all_gather::NhrAllGather;
-pub use one_shot_all_reduce::OneShotAllReduce;
-pub use read_send_recv::ReadSendRecv;
-pub use ring_all_gather::RingAllGather;
-pub use ring_all_reduce::RingAllReduce;
+/// The modules of the operators, and the library in their order.
+macro_rules! library {
+    ($($operator:ident { $($algorithm:ident),* $(,)? })*) => {
+        $(mod $operator;)*
+        $(pub use $operator::{$($algorithm),*};)*
 
-/// All algorithms of the library, by operator.
-pub static LIBRARY: &[&Spec<'static>] = &[
-    &<MeshAllGather as Collective>::SPEC,
-    &<RingAllGather as Collective>::SPEC,
-    &<NhrAllGather as Collective>::SPEC,
-    &<OneShotAllReduce as Collective>::SPEC,
-    &<RingAllReduce as Collective>::SPEC,
-    &<ReadSendRecv as Collective>::SPEC,
-];
+        /// All algorithms of the library, by operator.
+        pub static LIBRARY: &[&Spec<'static>] = &[$($(&<$algorithm as Collective>::SPEC),*),*];
+    };
+}
+
+library! {
+    all_gather {
+        MeshAllGather, BoundedMeshAllGather, RingAllGather, BidirectionalRingAllGather, RhdAllGather, NhrAllGather,
+        NbAllGather,
+    }
+    reduce_scatter {
+        MeshReduceScatter, RingReduceScatter, RhdReduceScatter, NhrReduceScatter, NbReduceScatter,
+    }
+    all_reduce {
+        OneShotAllReduce, TwoShotAllReduce, RingAllReduce, BidirectionalRingAllReduce, RhdAllReduce, NhrAllReduce,
+        NbAllReduce,
+    }
+    broadcast {
+        MeshBroadcast, StarBroadcast, RingBroadcast, RhdBroadcast, NhrBroadcast, NbBroadcast, BinomialBroadcast,
+    }
+    reduce {
+        MeshReduce, StarReduce, RingReduce, RhdReduce, BinomialReduce,
+    }
+    scatter {
+        MeshScatter, StarScatter, NhrScatter, NbScatter, BinomialScatter,
+    }
+    gather {
+        MeshGather, StarGather, BinomialGather,
+    }
+    all_to_all {
+        MeshAllToAll, GroupedMeshAllToAll, PairwiseAllToAll,
+    }
+    send_recv {
+        ReadSendRecv, WriteSendRecv,
+    }
+    barrier {
+        MeshBarrier, DisseminationBarrier,
+    }
+}

@@ -6,6 +6,7 @@ collective! {
     /// One-shot all-reduce for small messages: fetch everything, then add in rank order on every rank.
     ///
     /// Cost: α + nβ + (p-1)nγ for n bytes on p ranks. The result is the same bits on every rank and in every run.
+    /// Source: HCCL's one-shot mesh.
     pub OneShotAllReduce: all_reduce {
         split: 1;
         scratch: ranks;

@@ -7,6 +7,7 @@ collective! {
     /// lacks.
     ///
     /// Cost: ⌈log p⌉α + (p-1)/p·nβ for n bytes of output on p ranks. The one to use between servers.
+    /// Source: HCCL's algorithms, NHR.
     pub NhrAllGather: all_gather {
         copy_in { scratch[rank] = input; }
         let steps = log2_ceil(ranks);

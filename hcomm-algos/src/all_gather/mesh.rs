@@ -6,6 +6,7 @@ collective! {
     /// All-gather on a full mesh: every rank writes its slice into every peer, on all links at once.
     ///
     /// Cost: α + nβ/p for n bytes of output on p ranks. The one to use inside a server.
+    /// Source: HCCL's algorithms, Mesh.
     pub MeshAllGather: all_gather {
         copy_in { scratch[rank] = input; }
         par for peer in peers {

@@ -6,6 +6,7 @@ collective! {
     /// Ring all-gather. Two lanes: what goes out to the right, and what comes in from the left.
     ///
     /// Cost: (p-1)α + (p-1)/p·nβ for n bytes of output on p ranks. Uses one link each way.
+    /// Source: HCCL's algorithms, Ring.
     pub RingAllGather: all_gather {
         let next = wrap(rank + 1, ranks);
         let prev = wrap(rank - 1, ranks);

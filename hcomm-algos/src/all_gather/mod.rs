@@ -1,0 +1,17 @@
+//! All-gather.
+
+mod bidirectional_ring;
+mod bounded_mesh;
+mod mesh;
+mod nb;
+mod nhr;
+mod rhd;
+mod ring;
+
+pub use bidirectional_ring::BidirectionalRingAllGather;
+pub use bounded_mesh::BoundedMeshAllGather;
+pub use mesh::MeshAllGather;
+pub use nb::NbAllGather;
+pub use nhr::NhrAllGather;
+pub use rhd::RhdAllGather;
+pub use ring::RingAllGather;

@@ -1,0 +1,17 @@
+//! All-reduce.
+
+mod bidirectional_ring;
+mod nb;
+mod nhr;
+mod one_shot;
+mod rhd;
+mod ring;
+mod two_shot;
+
+pub use bidirectional_ring::BidirectionalRingAllReduce;
+pub use nb::NbAllReduce;
+pub use nhr::NhrAllReduce;
+pub use one_shot::OneShotAllReduce;
+pub use rhd::RhdAllReduce;
+pub use ring::RingAllReduce;
+pub use two_shot::TwoShotAllReduce;

@@ -1,0 +1,17 @@
+//! Broadcast.
+
+mod binomial;
+mod mesh;
+mod nb;
+mod nhr;
+mod rhd;
+mod ring;
+mod star;
+
+pub use binomial::BinomialBroadcast;
+pub use mesh::MeshBroadcast;
+pub use nb::NbBroadcast;
+pub use nhr::NhrBroadcast;
+pub use rhd::RhdBroadcast;
+pub use ring::RingBroadcast;
+pub use star::StarBroadcast;

@@ -1,0 +1,13 @@
+//! Scatter.
+
+mod binomial;
+mod mesh;
+mod nb;
+mod nhr;
+mod star;
+
+pub use binomial::BinomialScatter;
+pub use mesh::MeshScatter;
+pub use nb::NbScatter;
+pub use nhr::NhrScatter;
+pub use star::StarScatter;
