@@ -23,29 +23,31 @@ macro_rules! library {
 library! {
     all_gather {
         MeshAllGather, BoundedMeshAllGather, RingAllGather, BidirectionalRingAllGather, RhdAllGather, NhrAllGather,
-        NbAllGather,
+        NbAllGather, HierarchicalAllGather, PipelineAllGather,
     }
     reduce_scatter {
         MeshReduceScatter, RingReduceScatter, RhdReduceScatter, NhrReduceScatter, NbReduceScatter,
+        HierarchicalReduceScatter, PipelineReduceScatter,
     }
     all_reduce {
         OneShotAllReduce, TwoShotAllReduce, RingAllReduce, BidirectionalRingAllReduce, RhdAllReduce, NhrAllReduce,
-        NbAllReduce,
+        NbAllReduce, HierarchicalAllReduce, PipelineAllReduce,
     }
     broadcast {
         MeshBroadcast, StarBroadcast, RingBroadcast, RhdBroadcast, NhrBroadcast, NbBroadcast, BinomialBroadcast,
+        HierarchicalBroadcast,
     }
     reduce {
-        MeshReduce, StarReduce, RingReduce, RhdReduce, BinomialReduce,
+        MeshReduce, StarReduce, RingReduce, RhdReduce, BinomialReduce, HierarchicalReduce,
     }
     scatter {
-        MeshScatter, StarScatter, NhrScatter, NbScatter, BinomialScatter,
+        MeshScatter, StarScatter, NhrScatter, NbScatter, BinomialScatter, HierarchicalScatter,
     }
     gather {
-        MeshGather, StarGather, BinomialGather,
+        MeshGather, StarGather, BinomialGather, HierarchicalGather,
     }
     all_to_all {
-        MeshAllToAll, GroupedMeshAllToAll, PairwiseAllToAll,
+        MeshAllToAll, GroupedMeshAllToAll, PairwiseAllToAll, HierarchicalAllToAll,
     }
     send_recv {
         ReadSendRecv, WriteSendRecv,

@@ -1,17 +1,21 @@
 //! All-reduce.
 
 mod bidirectional_ring;
+mod hierarchical;
 mod nb;
 mod nhr;
 mod one_shot;
+mod pipeline;
 mod rhd;
 mod ring;
 mod two_shot;
 
 pub use bidirectional_ring::BidirectionalRingAllReduce;
+pub use hierarchical::HierarchicalAllReduce;
 pub use nb::NbAllReduce;
 pub use nhr::NhrAllReduce;
 pub use one_shot::OneShotAllReduce;
+pub use pipeline::PipelineAllReduce;
 pub use rhd::RhdAllReduce;
 pub use ring::RingAllReduce;
 pub use two_shot::TwoShotAllReduce;

@@ -1,6 +1,7 @@
 //! Broadcast.
 
 mod binomial;
+mod hierarchical;
 mod mesh;
 mod nb;
 mod nhr;
@@ -9,6 +10,7 @@ mod ring;
 mod star;
 
 pub use binomial::BinomialBroadcast;
+pub use hierarchical::HierarchicalBroadcast;
 pub use mesh::MeshBroadcast;
 pub use nb::NbBroadcast;
 pub use nhr::NhrBroadcast;

@@ -1,12 +1,14 @@
 //! Reduce.
 
 mod binomial;
+mod hierarchical;
 mod mesh;
 mod rhd;
 mod ring;
 mod star;
 
 pub use binomial::BinomialReduce;
+pub use hierarchical::HierarchicalReduce;
 pub use mesh::MeshReduce;
 pub use rhd::RhdReduce;
 pub use ring::RingReduce;

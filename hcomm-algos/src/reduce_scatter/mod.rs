@@ -1,13 +1,17 @@
 //! Reduce-scatter.
 
+mod hierarchical;
 mod mesh;
 mod nb;
 mod nhr;
+mod pipeline;
 mod rhd;
 mod ring;
 
+pub use hierarchical::HierarchicalReduceScatter;
 pub use mesh::MeshReduceScatter;
 pub use nb::NbReduceScatter;
 pub use nhr::NhrReduceScatter;
+pub use pipeline::PipelineReduceScatter;
 pub use rhd::RhdReduceScatter;
 pub use ring::RingReduceScatter;
