@@ -57,6 +57,9 @@ impl std::fmt::Display for Code {
     }
 }
 
+/// How the message of an evaluation that did not end begins.
+pub(crate) const ENDLESS: &str = "this goes on without end";
+
 /// Something that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -89,6 +92,11 @@ impl Diagnostic {
     /// A diagnostic at a place.
     pub fn new(code: Code, message: impl Into<String>, at: Option<Span>) -> Diagnostic {
         Diagnostic { code, message: message.into(), at, related: Vec::new(), help: None, ranks: None, rank: None }
+    }
+
+    /// Whether it is that evaluation did not end: to find it takes its time.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.message.starts_with(ENDLESS)
     }
 
     /// Adds what would fix it.

@@ -119,6 +119,16 @@ pub struct Transfer {
     pub class: u32,
 }
 
+impl Transfer {
+    /// One chunk from `input` to `output`: for questions about an operation, whatever it moves.
+    pub(crate) const NONE: Transfer = Transfer {
+        dst: Cell { buffer: Buffer::Output, chunk: 0 },
+        src: Cell { buffer: Buffer::Input, chunk: 0 },
+        len: 1,
+        class: 0,
+    };
+}
+
 /// A chunk of a buffer: the first of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cell {

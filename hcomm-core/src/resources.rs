@@ -1,5 +1,10 @@
 //! Exact resource counts (DESIGN section 6), from the same evaluator as everything else.
 
+use crate::eval::{Event, Fault, FaultKind, Machine, Step, tri};
+use crate::ids::SpanId;
+use crate::shape::{Layout, MAX_RANKS, Shape};
+use crate::spec::{BudgetField, Spec};
+
 /// What one rank needs, or the maximum over ranks.
 ///
 /// The start signal from the host is not counted: emitted code adds it (facts 2.6).
@@ -20,3 +25,138 @@ pub struct Resources {
     /// Cells of HCCL buffer.
     pub scratch_chunks: u32,
 }
+
+impl Resources {
+    /// One of the counts.
+    pub const fn get(&self, field: BudgetField) -> u32 {
+        match field {
+            BudgetField::Threads => self.threads,
+            BudgetField::NotifyNumPerThread => self.notify_num_per_thread,
+            BudgetField::ThreadNotifies => self.thread_notifies,
+            BudgetField::Channels => self.channels,
+            BudgetField::NotifyNumPerChannel => self.notify_num_per_channel,
+            BudgetField::ChannelNotifies => self.channel_notifies,
+            BudgetField::Scratch => self.scratch_chunks,
+        }
+    }
+
+    /// The larger of each count.
+    #[must_use]
+    pub const fn max(self, other: Resources) -> Resources {
+        const fn larger(a: u32, b: u32) -> u32 {
+            if a > b { a } else { b }
+        }
+        Resources {
+            threads: larger(self.threads, other.threads),
+            notify_num_per_thread: larger(self.notify_num_per_thread, other.notify_num_per_thread),
+            thread_notifies: larger(self.thread_notifies, other.thread_notifies),
+            channels: larger(self.channels, other.channels),
+            notify_num_per_channel: larger(self.notify_num_per_channel, other.notify_num_per_channel),
+            channel_notifies: larger(self.channel_notifies, other.channel_notifies),
+            scratch_chunks: larger(self.scratch_chunks, other.scratch_chunks),
+        }
+    }
+}
+
+/// What `rank` of `shape` needs.
+///
+/// # Errors
+///
+/// The fault that ends the rank's evaluation.
+pub const fn of_rank(spec: &Spec<'_>, shape: &Shape, rank: u32) -> Result<Resources, Fault> {
+    let mut machine = tri!(Machine::new(spec, *shape, rank));
+    // How many notify indices each channel needs, plus one so that a channel without any counts too.
+    let mut channels = [0u8; MAX_RANKS as usize];
+    let mut counts = Resources {
+        threads: 1,
+        notify_num_per_thread: 0,
+        thread_notifies: 0,
+        channels: 0,
+        notify_num_per_channel: 0,
+        channel_notifies: 0,
+        scratch_chunks: machine.scratch(),
+    };
+    let mut lane = 0;
+    loop {
+        let (peer, indices) = match machine.step() {
+            Step::Done => break,
+            Step::Fault(fault) => return Err(fault),
+            Step::Event(event) => match event {
+                Event::Fork { .. } | Event::Join { .. } => {
+                    lane = 0;
+                    continue;
+                }
+                Event::Lane(this) => {
+                    lane = this;
+                    continue;
+                }
+                Event::Signal { peer, notify, .. } | Event::Wait { peer, notify, .. } => (peer, notify.0 + 1),
+                Event::Transfer { dst, src, .. } => (if dst.rank == rank { src.rank } else { dst.rank }, 0),
+            },
+        };
+        // Only a lane that does something is a thread.
+        if lane >= counts.threads {
+            counts.threads = lane + 1;
+        }
+        if peer == rank {
+            continue;
+        }
+        if indices >= u8::MAX as u32 {
+            return Err(Fault { kind: FaultKind::Malformed("a notify that is not there"), span: SpanId(0) });
+        }
+        let (had, need) = (channels[peer as usize] as u32, indices + 1);
+        if had == 0 {
+            counts.channels += 1;
+        }
+        if need > had {
+            counts.channel_notifies += need - if had == 0 { 1 } else { had };
+            channels[peer as usize] = need as u8;
+        }
+        if indices > counts.notify_num_per_channel {
+            counts.notify_num_per_channel = indices;
+        }
+    }
+    // Fork: one notify on every other thread. Join: one on the main thread for every other.
+    let others = counts.threads - 1;
+    counts.thread_notifies = 2 * others;
+    counts.notify_num_per_thread = others;
+    Ok(counts)
+}
+
+/// The maximum over all ranks of `shape`, with its roles.
+///
+/// # Errors
+///
+/// The fault that ends a rank's evaluation.
+pub const fn of_shape(spec: &Spec<'_>, shape: &Shape) -> Result<Resources, Fault> {
+    let (mut most, mut rank) = (NONE, 0);
+    while rank < shape.ranks() {
+        most = most.max(tri!(of_rank(spec, shape, rank)));
+        rank += 1;
+    }
+    Ok(most)
+}
+
+/// The maximum over all ranks and [roles](Shape::next_roles) of a layout.
+///
+/// # Errors
+///
+/// The fault that ends a rank's evaluation.
+pub const fn of_layout(spec: &Spec<'_>, layout: Layout) -> Result<Resources, Fault> {
+    let (mut most, mut roles) = (NONE, Some(Shape::first_roles(layout)));
+    while let Some(shape) = roles {
+        most = most.max(tri!(of_shape(spec, &shape)));
+        roles = shape.next_roles(spec.operator);
+    }
+    Ok(most)
+}
+
+const NONE: Resources = Resources {
+    threads: 0,
+    notify_num_per_thread: 0,
+    thread_notifies: 0,
+    channels: 0,
+    notify_num_per_channel: 0,
+    channel_notifies: 0,
+    scratch_chunks: 0,
+};

@@ -71,7 +71,7 @@ pub struct Segment {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
     /// The HCCL buffer does not hold one smallest cell for every cell of scratch.
-    #[error("H401: an HCCL buffer of {have} bytes is too small: {cells} cells of scratch need at least {need} bytes")]
+    #[error("an HCCL buffer of {have} bytes is too small: {cells} cells of scratch need at least {need} bytes")]
     BufferTooSmall {
         /// Bytes given.
         have: u64,
@@ -89,7 +89,8 @@ pub enum SizeError {
 }
 
 impl Rounds {
-    /// Cuts `count` elements of `element` bytes for `program`, with `hccl_buffer` bytes of scratch.
+    /// Cuts `count` elements of `element` bytes for `program`, with `hccl_buffer` bytes of scratch. `element` is a
+    /// power of two up to [`ALIGN`], as the size of every data type is.
     ///
     /// # Errors
     ///
@@ -113,21 +114,26 @@ impl Rounds {
         Ok(Rounds { count, element, split, per_round, rounds: count.div_ceil(per_round).max(1) })
     }
 
-    /// Round `index`, which is below [`rounds`](Self::rounds).
+    /// Round `index`, which is below [`rounds`](Self::rounds): any later one is a round of nothing.
     pub fn round(&self, index: u64) -> Round {
-        let first = index * self.per_round;
-        let piece = self.per_round.min(self.count.saturating_sub(first)) * self.element;
+        let first = index.saturating_mul(self.per_round).min(self.count);
+        let piece = self.per_round.min(self.count - first).saturating_mul(self.element);
         let even = piece.div_ceil(self.split);
         let unit = if piece >= self.split * ALIGN { ALIGN } else { self.element };
         let chunk = even.next_multiple_of(unit);
         Round {
-            slot: self.count * self.element,
-            start: first * self.element,
+            slot: self.count.saturating_mul(self.element),
+            start: first.saturating_mul(self.element),
             piece,
             chunk,
             cell: chunk.next_multiple_of(ALIGN),
             split: self.split,
         }
+    }
+
+    /// The round that works on element `element` of every slot.
+    pub fn round_of(&self, element: u64) -> u64 {
+        element / self.per_round.max(1)
     }
 }
 
@@ -143,14 +149,31 @@ impl Round {
         (self.start, self.piece)
     }
 
+    /// Bytes of a cell of scratch.
+    pub fn cell(&self) -> u64 {
+        self.cell
+    }
+
+    /// Which chunk of its slot byte `byte` of the slot is in, if this round works on it.
+    pub fn chunk_at(&self, byte: u64) -> Option<u64> {
+        let within = byte.checked_sub(self.start).filter(|within| *within < self.piece)?;
+        within.checked_div(self.chunk)
+    }
+
     /// The byte at which chunk `chunk` of `buffer` starts.
     pub fn offset(&self, buffer: Buffer, chunk: u32) -> u64 {
-        let chunk = u64::from(chunk);
+        self.place(buffer, u64::from(chunk))
+    }
+
+    /// [`offset`](Self::offset) of a chunk that may be past every buffer, where it saturates.
+    fn place(&self, buffer: Buffer, chunk: u64) -> u64 {
         match buffer {
-            Buffer::Scratch => chunk * self.cell,
+            Buffer::Scratch => chunk.saturating_mul(self.cell),
             Buffer::Input | Buffer::Output => {
                 let (slot, part) = (chunk / self.split, chunk % self.split);
-                slot * self.slot + self.start + (part * self.chunk).min(self.piece)
+                slot.saturating_mul(self.slot)
+                    .saturating_add(self.start)
+                    .saturating_add(part.saturating_mul(self.chunk).min(self.piece))
             }
         }
     }
@@ -158,31 +181,79 @@ impl Round {
     /// The hardware operations that a transfer takes: one for every run of chunks that lies without gaps at both
     /// ends, cut at [`MAX_TRANSFER`]. None if every chunk is empty.
     pub fn segments(&self, transfer: &Transfer) -> Vec<Segment> {
-        let mut segments: Vec<Segment> = Vec::new();
-        for j in 0..transfer.len {
-            let class = ((u64::from(transfer.class) + u64::from(j)) % self.split) as u32;
-            let mut rest = Segment {
-                dst: self.offset(transfer.dst.buffer, transfer.dst.chunk + j),
-                src: self.offset(transfer.src.buffer, transfer.src.chunk + j),
-                len: self.chunk_len(class),
-            };
-            if rest.len == 0 {
-                continue;
-            }
-            if let Some(last) = segments.last_mut()
-                && last.dst + last.len == rest.dst
-                && last.src + last.len == rest.src
-            {
-                let more = rest.len.min(MAX_TRANSFER - last.len);
-                last.len += more;
-                rest = Segment { dst: rest.dst + more, src: rest.src + more, len: rest.len - more };
-            }
-            while rest.len > 0 {
-                let len = rest.len.min(MAX_TRANSFER);
-                segments.push(Segment { len, ..rest });
-                rest = Segment { dst: rest.dst + len, src: rest.src + len, len: rest.len - len };
-            }
-        }
-        segments
+        self.segments_iter(transfer).collect()
+    }
+
+    /// [`segments`](Self::segments), one at a time: nothing is allocated, and empty chunks cost nothing.
+    pub fn segments_iter(&self, transfer: &Transfer) -> Segments {
+        Segments { round: *self, transfer: *transfer, next: 0, rest: None }
     }
 }
+
+/// The segments of a transfer in a round, in order. Made by [`Round::segments_iter`].
+#[derive(Clone, Copy, Debug)]
+pub struct Segments {
+    round: Round,
+    transfer: Transfer,
+    /// The first chunk of the run that is not yet in a segment.
+    next: u64,
+    /// What is left of a run of chunks that was longer than a transfer may be.
+    rest: Option<Segment>,
+}
+
+impl Segments {
+    /// The next chunk that is not empty.
+    fn chunk(&mut self) -> Option<Segment> {
+        let (round, transfer) = (&self.round, &self.transfer);
+        if round.chunk == 0 {
+            return None;
+        }
+        while self.next < u64::from(transfer.len) {
+            let class = (u64::from(transfer.class) + self.next) % round.split;
+            let before = class * round.chunk;
+            if before >= round.piece {
+                // So are all that follow in this slot.
+                self.next += round.split - class;
+                continue;
+            }
+            return Some(Segment {
+                dst: round.place(transfer.dst.buffer, u64::from(transfer.dst.chunk) + self.next),
+                src: round.place(transfer.src.buffer, u64::from(transfer.src.chunk) + self.next),
+                len: round.chunk.min(round.piece - before),
+            });
+        }
+        None
+    }
+}
+
+impl Iterator for Segments {
+    type Item = Segment;
+
+    fn next(&mut self) -> Option<Segment> {
+        let mut run = match self.rest.take() {
+            Some(rest) => rest,
+            None => {
+                let first = self.chunk()?;
+                self.next += 1;
+                first
+            }
+        };
+        while run.len < MAX_TRANSFER
+            && let Some(more) = self.chunk()
+            && run.dst.saturating_add(run.len) == more.dst
+            && run.src.saturating_add(run.len) == more.src
+        {
+            run.len += more.len;
+            self.next += 1;
+        }
+        if run.len > MAX_TRANSFER {
+            let (dst, src) = (run.dst.saturating_add(MAX_TRANSFER), run.src.saturating_add(MAX_TRANSFER));
+            self.rest = Some(Segment { dst, src, len: run.len - MAX_TRANSFER });
+            run.len = MAX_TRANSFER;
+        }
+        Some(run)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! Which length class a cell of scratch holds when an operation reads it.
+//!
+//! A chunk of `input` or `output` has its class from its place; what is copied into a cell brings its class along.
+//! So the classes follow from an execution in any order that the program allows. A run of chunks whose classes do not
+//! follow one another is cut.
+
+use crate::operator::Buffer;
+use crate::order;
+use crate::program::{Cell, Op, OpKind, Program, Transfer};
+
+/// The class of a cell that nothing was copied to.
+const UNKNOWN: u32 = u32::MAX;
+
+/// Sets the class of every transfer, and cuts those whose chunks do not have consecutive classes.
+pub(super) fn assign(program: &mut Program) {
+    if program.split == 1 {
+        return; // there is one class
+    }
+    let split = program.split;
+    let mut cells: Vec<Vec<u32>> = vec![vec![UNKNOWN; program.scratch as usize]; program.ranks.len()];
+    let mut lowered: Vec<Vec<Vec<Op>>> = program
+        .ranks
+        .iter()
+        .map(|rank| rank.threads.iter().map(|ops| Vec::with_capacity(ops.len())).collect())
+        .collect();
+    order::visit(program, |rank, thread, op| {
+        let out = &mut lowered[rank as usize][thread as usize];
+        let (Some(transfer), Some((to, from))) = (op.kind.transfer(), op.kind.sides(rank)) else {
+            out.push(*op);
+            return;
+        };
+        let class_of = |cells: &[Vec<u32>], owner: u32, cell: Cell, j: u32| match cell.buffer {
+            Buffer::Scratch => cells[owner as usize][(cell.chunk + j) as usize],
+            Buffer::Input | Buffer::Output => (cell.chunk + j) % split,
+        };
+        let mut j = 0;
+        while j < transfer.len {
+            let start = j;
+            let mut first = class_of(&cells, from, transfer.src, j);
+            if first == UNKNOWN {
+                first = class_of(&cells, to, transfer.dst, j); // an uninitialised read: as long as where it goes
+            }
+            let first = if first == UNKNOWN { 0 } else { first };
+            let mut class = first;
+            loop {
+                if transfer.dst.buffer == Buffer::Scratch && !op.kind.reduces() {
+                    cells[to as usize][(transfer.dst.chunk + j) as usize] = class;
+                }
+                j += 1;
+                class = (class + 1) % split;
+                if j == transfer.len || class_of(&cells, from, transfer.src, j) != class {
+                    break;
+                }
+            }
+            let cell = |side: Cell| Cell { chunk: side.chunk + start, ..side };
+            let part = Transfer { dst: cell(transfer.dst), src: cell(transfer.src), len: j - start, class: first };
+            out.push(Op { kind: with_transfer(&op.kind, part), at: op.at });
+        }
+    });
+    for (rank, threads) in program.ranks.iter_mut().zip(lowered) {
+        rank.threads = threads;
+    }
+}
+
+/// The same operation on another run. No fused operation comes here: fusing is a later pass.
+fn with_transfer(kind: &OpKind, transfer: Transfer) -> OpKind {
+    match kind {
+        OpKind::LocalCopy(_) => OpKind::LocalCopy(transfer),
+        OpKind::LocalReduce(_) => OpKind::LocalReduce(transfer),
+        OpKind::Write(peer, _) => OpKind::Write(*peer, transfer),
+        OpKind::Read(peer, _) => OpKind::Read(*peer, transfer),
+        OpKind::WriteReduce(peer, _) => OpKind::WriteReduce(*peer, transfer),
+        OpKind::ReadReduce(peer, _) => OpKind::ReadReduce(*peer, transfer),
+        OpKind::WriteWithNotify(peer, _, notify) => OpKind::WriteWithNotify(*peer, transfer, *notify),
+        OpKind::WriteReduceWithNotify(peer, _, notify) => OpKind::WriteReduceWithNotify(*peer, transfer, *notify),
+        other => *other,
+    }
+}

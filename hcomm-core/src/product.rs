@@ -1,0 +1,179 @@
+//! Products: their limits, and the operations, data types and reductions that they offer.
+
+use crate::diag::{Code, Diagnostic};
+use crate::dtype::{DataType, ReduceOp};
+use crate::program::{OpKind, Program};
+use crate::resources::Resources;
+use crate::spec::BudgetField;
+
+/// A product that HCOMM runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Product {
+    /// Atlas A2 (Ascend910B).
+    A2,
+    /// Atlas A3 (Ascend910_93).
+    A3,
+    /// Ascend 950PR and 950DT.
+    A950,
+}
+
+/// A CANN release, as far as limits depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Release {
+    /// Up to CANN 8.5.
+    Cann85,
+    /// From CANN 9.0.
+    Cann90,
+}
+
+/// What a product gives a communicator (facts 2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Threads of a communicator.
+    pub threads: u32,
+    /// Thread notifies of a communicator, charged as threads × the largest number on one.
+    pub thread_notifies: u32,
+    /// Notify indices on one channel.
+    pub notify_num_per_channel: u32,
+}
+
+impl Limits {
+    /// The limits of a release; they are the same for all products.
+    pub const fn of(release: Release) -> Limits {
+        Limits {
+            threads: match release {
+                Release::Cann85 => 40,
+                Release::Cann90 => 200,
+            },
+            thread_notifies: 65536,
+            notify_num_per_channel: 64,
+        }
+    }
+
+    /// The first count that is over a limit: which, the need, the limit.
+    pub const fn first_overrun(&self, need: &Resources) -> Option<(BudgetField, u64, u64)> {
+        let charged = need.threads as u64 * need.notify_num_per_thread as u64;
+        if need.threads > self.threads {
+            Some((BudgetField::Threads, need.threads as u64, self.threads as u64))
+        } else if charged > self.thread_notifies as u64 {
+            Some((BudgetField::ThreadNotifies, charged, self.thread_notifies as u64))
+        } else if need.notify_num_per_channel > self.notify_num_per_channel {
+            let (need, limit) = (need.notify_num_per_channel as u64, self.notify_num_per_channel as u64);
+            Some((BudgetField::NotifyNumPerChannel, need, limit))
+        } else {
+            None
+        }
+    }
+}
+
+impl Product {
+    /// All products.
+    pub const ALL: [Product; 3] = [Product::A2, Product::A3, Product::A950];
+
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Product::A2 => "a2",
+            Product::A3 => "a3",
+            Product::A950 => "950",
+        }
+    }
+
+    /// The product of that name.
+    pub fn from_name(name: &str) -> Option<Product> {
+        Product::ALL.into_iter().find(|product| product.name() == name)
+    }
+
+    /// Whether a write can set the peer's flag in one operation (facts 3.4: 950 only).
+    ///
+    /// # Errors
+    ///
+    /// H402 where it cannot.
+    pub fn admits_fused(self) -> Result<(), Diagnostic> {
+        if self == Product::A950 {
+            return Ok(());
+        }
+        let message = format!("{} has no WriteWithNotify: a fused write and record is offered on the 950 only", self);
+        Err(Diagnostic::new(Code::H402, message, None).with_help("leave the write and the record apart"))
+    }
+
+    /// How the product reduces elements of a type in an operation.
+    pub const fn reduction(self, kind: &OpKind, dtype: DataType, reduce: ReduceOp) -> Reduction {
+        let local = matches!(kind, OpKind::LocalReduce(_));
+        let inline = match dtype {
+            DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Fp16 | DataType::Fp32 | DataType::Bf16 => {
+                true
+            }
+            DataType::Uint8 | DataType::Uint16 | DataType::Uint32 => !local && matches!(self, Product::A950),
+            DataType::Int64 | DataType::Uint64 | DataType::Fp64 => false,
+        };
+        if inline && !matches!(reduce, ReduceOp::Prod) {
+            return Reduction::Inline;
+        }
+        // HCCL's AicpuReduce: join the threads, then a scalar loop on the AI CPU. HcommThreadJoin is on the 950 only.
+        let scalar = match reduce {
+            ReduceOp::Prod => !matches!(
+                dtype,
+                DataType::Int16 | DataType::Bf16 | DataType::Uint8 | DataType::Uint16 | DataType::Uint32
+            ),
+            _ => matches!(dtype, DataType::Int64 | DataType::Uint64 | DataType::Fp64),
+        };
+        if local && scalar && matches!(self, Product::A950) { Reduction::AiCpu } else { Reduction::None }
+    }
+
+    /// Whether the product can carry out a program on elements of a type.
+    ///
+    /// # Errors
+    ///
+    /// H402 for the first operation that it cannot.
+    pub fn admits(self, program: &Program, dtype: DataType, reduce: ReduceOp) -> Result<(), Diagnostic> {
+        let ops = program.ranks.iter().flat_map(|rank| &rank.threads).flatten();
+        for op in ops {
+            if matches!(op.kind, OpKind::WriteWithNotify(..) | OpKind::WriteReduceWithNotify(..)) {
+                self.admits_fused()?;
+            }
+            if op.kind.reduces() && self.reduction(&op.kind, dtype, reduce) == Reduction::None {
+                let at = program.source.spans.get(op.at.index()).copied();
+                let message = format!("{} of {dtype} with {reduce} is not offered on {self}", op.kind.name());
+                return Err(Diagnostic::new(Code::H402, message, at).with_help(self.instead(&op.kind, dtype, reduce)));
+            }
+        }
+        Ok(())
+    }
+
+    /// What to do where [`reduction`](Self::reduction) finds none.
+    fn instead(self, kind: &OpKind, dtype: DataType, reduce: ReduceOp) -> String {
+        let local = OpKind::LocalReduce(crate::program::Transfer::NONE);
+        if !matches!(kind, OpKind::LocalReduce(_)) && self.reduction(&local, dtype, reduce) == Reduction::AiCpu {
+            return "only the AI CPU's arithmetic does this: use an algorithm that reduces locally, such as \
+                    one_shot_all_reduce"
+                .into();
+        }
+        let types: Vec<&str> = DataType::ALL
+            .into_iter()
+            .filter(|dtype| self.reduction(kind, *dtype, reduce) != Reduction::None)
+            .map(DataType::name)
+            .collect();
+        match types.is_empty() {
+            true => format!("{} with {reduce} is offered for no type on {self}", kind.name()),
+            false => format!("{} with {reduce} is offered for {} on {self}", kind.name(), types.join(", ")),
+        }
+    }
+}
+
+/// How a reduction is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// By the hardware, as part of the transfer (facts 3.4).
+    Inline,
+    /// By a scalar loop on the AI CPU (facts 3.4, `AicpuReduce`).
+    AiCpu,
+    /// Not at all.
+    None,
+}
+
+impl std::fmt::Display for Product {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}

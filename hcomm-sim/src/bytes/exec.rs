@@ -1,0 +1,448 @@
+//! The engine: every thread an in-order queue, notifies of one bit, transfers on real bytes.
+
+use crate::bytes::flags::Flags;
+use crate::bytes::memory::{Bytes, Meter, Part, Slice};
+use crate::bytes::plan::{self, Notify, Plan};
+use crate::bytes::space::Space;
+use crate::bytes::verify::Verifier;
+use crate::bytes::{Finished, Observer, stuck};
+use crate::error::{Place, RunError};
+use crate::report::{Events, NotifyEvent, NotifyName, UninitialisedRead};
+use crate::scheduler::Scheduler;
+use crate::value;
+use hcomm_core::dtype::{DataType, ReduceOp};
+use hcomm_core::operator::Buffer;
+use hcomm_core::program::{Cell, OpKind, Transfer};
+use hcomm_core::sizes::{Round, Rounds, Segment, Segments};
+use std::rc::Rc;
+
+/// A run that is under way.
+pub(crate) struct Engine<'p, 'o> {
+    pub(crate) plan: Plan<'p>,
+    pub(crate) rounds: Rounds,
+    pub(crate) repeat: u64,
+    pub(crate) dtype: DataType,
+    pub(crate) reduce: ReduceOp,
+    pub(crate) space: Space,
+    pub(crate) flags: Flags,
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) verifier: Verifier<'p>,
+    pub(crate) observer: Observer<'o>,
+    meter: Rc<Meter>,
+    poison: Rc<Bytes>,
+    /// By rank: how many of its threads have yet to end the invocation.
+    unfinished: Vec<u32>,
+    pub(crate) operations: u64,
+    pub(crate) uninitialised: Events<UninitialisedRead>,
+    pub(crate) overlaps: Events<Place>,
+    pub(crate) lost_records: Events<NotifyEvent>,
+    memory_limit: u64,
+    /// What a transfer reads, kept to be used again.
+    source: Vec<Part>,
+    destination: Vec<Part>,
+    read: Vec<u8>,
+}
+
+/// A thread in a run.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(crate) state: State,
+    /// The operation that is next.
+    pub(crate) op: usize,
+    pub(crate) round: u64,
+    pub(crate) invocation: u64,
+    sizes: Round,
+    /// The transfer that is under way, where it takes several steps.
+    transfer: Option<Box<UnderWay>>,
+}
+
+/// What a thread can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Go on.
+    Ready,
+    /// Wait for the notify of its operation.
+    Waits,
+    /// Wait until the rank's other threads have ended the invocation.
+    Ended,
+    /// Nothing more.
+    Done,
+}
+
+/// A transfer between two steps.
+#[derive(Debug)]
+struct UnderWay {
+    segments: Segments,
+    /// The segment whose source was read and whose destination is to be written, and what was read.
+    fetched: Option<(Segment, Vec<Part>)>,
+}
+
+/// A transfer, with its ends found.
+#[derive(Clone, Copy, Debug)]
+struct Move<'t> {
+    transfer: &'t Transfer,
+    to: u32,
+    from: u32,
+    reduces: bool,
+}
+
+/// What is given to [`Engine::new`] beside the plan.
+pub(crate) struct Setup<'p, 'o> {
+    pub(crate) rounds: Rounds,
+    pub(crate) repeat: u64,
+    pub(crate) dtype: DataType,
+    pub(crate) reduce: ReduceOp,
+    pub(crate) space: Space,
+    pub(crate) verifier: Verifier<'p>,
+    pub(crate) observer: Observer<'o>,
+    pub(crate) meter: Rc<Meter>,
+    pub(crate) memory_limit: u64,
+}
+
+impl<'p, 'o> Engine<'p, 'o> {
+    pub(crate) fn new(plan: Plan<'p>, setup: Setup<'p, 'o>) -> Engine<'p, 'o> {
+        let Setup { rounds, repeat, dtype, reduce, mut space, verifier, observer, meter, memory_limit } = setup;
+        let task =
+            || Task { state: State::Ready, op: 0, round: 0, invocation: 0, sizes: rounds.round(0), transfer: None };
+        let ranks = plan.program.num_ranks();
+        for rank in 0..ranks {
+            space.start(rank, 0);
+        }
+        Engine {
+            flags: Flags::new(plan.notifies.len(), plan.threads.len()),
+            tasks: plan.threads.iter().map(|_| task()).collect(),
+            unfinished: (0..ranks).map(|rank| plan.threads_of(rank).len() as u32).collect(),
+            plan,
+            rounds,
+            repeat,
+            dtype,
+            reduce,
+            space,
+            verifier,
+            observer,
+            meter,
+            poison: Rc::new(Bytes::Poison),
+            operations: 0,
+            uninitialised: Events::new(),
+            overlaps: Events::new(),
+            lost_records: Events::new(),
+            memory_limit,
+            source: Vec::new(),
+            destination: Vec::new(),
+            read: Vec::new(),
+        }
+    }
+
+    /// Runs until nothing can go on. Afterwards every thread is done, or there is a hang.
+    pub(crate) fn run(&mut self, scheduler: &mut dyn Scheduler) -> Result<(), RunError> {
+        let until_blocked = scheduler.runs_until_blocked();
+        for thread in 0..self.tasks.len() as u32 {
+            scheduler.ready(thread);
+        }
+        // How many threads the scheduler holds: it must give back all of them, and nothing else.
+        let mut held = self.tasks.len();
+        while held > 0 {
+            let chosen = scheduler.next();
+            let ready =
+                chosen.filter(|thread| self.tasks.get(*thread as usize).is_some_and(|task| task.state == State::Ready));
+            let Some(thread) = ready else {
+                return Err(RunError::Scheduler { chosen });
+            };
+            held -= 1;
+            let mut woken = |thread| {
+                held += 1;
+                scheduler.ready(thread);
+            };
+            if until_blocked {
+                while self.step(thread, false, &mut woken)? {}
+            } else if self.step(thread, true, &mut woken)? {
+                woken(thread);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the waits, if not every thread is done.
+    pub(crate) fn hang(&self) -> Option<crate::hang::Hang> {
+        stuck::hang(self)
+    }
+
+    /// Where a thread is, at operation `op` of it.
+    pub(crate) fn place(&self, thread: u32, op: usize) -> Place {
+        let (planned, task) = (&self.plan.threads[thread as usize], &self.tasks[thread as usize]);
+        let place = plan::place(self.plan.program, planned.rank, planned.thread, op);
+        Place { round: task.round, invocation: task.invocation, ..place }
+    }
+
+    pub(crate) fn notify_name(&self, notify: u32) -> NotifyName {
+        match self.plan.notifies[notify as usize] {
+            Notify::Thread { rank, thread, notify } => NotifyName::Thread { rank, thread, notify },
+            Notify::Channel { rank, peer, notify } => {
+                let name = self.plan.program.notifies.get(notify as usize).cloned().unwrap_or_default();
+                NotifyName::Channel { rank, peer, notify, name }
+            }
+        }
+    }
+
+    /// Carries out the next operation of a thread, or a step of it where `split`. Returns whether it can go on.
+    fn step(&mut self, thread: u32, split: bool, woken: &mut impl FnMut(u32)) -> Result<bool, RunError> {
+        let planned = &self.plan.threads[thread as usize];
+        let task = &self.tasks[thread as usize];
+        let Some(op) = planned.ops.get(task.op) else {
+            return Ok(self.end_round(thread, woken));
+        };
+        let (rank, notify) = (planned.rank, planned.notifies[task.op]);
+        let kind = op.kind;
+        if let (Some(transfer), Some((to, from))) = (kind.transfer(), kind.sides(rank)) {
+            let moved = Move { transfer, to, from, reduces: kind.reduces() };
+            if split {
+                if !self.transfer_step(thread, moved)? {
+                    return Ok(true);
+                }
+            } else {
+                let segments = task.sizes.segments_iter(transfer);
+                for segment in segments {
+                    self.fetch(thread, moved, segment);
+                    self.commit(thread, moved, segment)?;
+                }
+            }
+        }
+        match kind {
+            OpKind::LocalCopy(_)
+            | OpKind::LocalReduce(_)
+            | OpKind::Write(..)
+            | OpKind::Read(..)
+            | OpKind::WriteReduce(..)
+            | OpKind::ReadReduce(..) => {}
+            OpKind::WriteWithNotify(_, transfer, _) | OpKind::WriteReduceWithNotify(_, transfer, _) => {
+                // The last segment carries the record, and was counted, if there is one.
+                let sizes = &self.tasks[thread as usize].sizes;
+                let bare = sizes.segments_iter(&transfer).next().is_none();
+                self.operations += u64::from(bare);
+                self.record(thread, notify, woken);
+            }
+            OpKind::ThreadNotifyRecord { .. } | OpKind::ChannelNotifyRecord { .. } => {
+                self.operations += 1;
+                self.record(thread, notify, woken);
+            }
+            OpKind::ThreadNotifyWait { .. } | OpKind::ChannelNotifyWait { .. } => {
+                if !self.flags.wait(notify, thread) {
+                    self.tasks[thread as usize].state = State::Waits;
+                    return Ok(false);
+                }
+                self.operations += 1;
+            }
+        }
+        self.tasks[thread as usize].op += 1;
+        Ok(true)
+    }
+
+    fn record(&mut self, thread: u32, notify: u32, woken: &mut impl FnMut(u32)) {
+        let tasks = &mut self.tasks;
+        let lost = self.flags.record(notify, |waiting| {
+            tasks[waiting as usize].state = State::Ready;
+            woken(waiting);
+        });
+        if lost {
+            let event = NotifyEvent {
+                place: self.place(thread, self.tasks[thread as usize].op),
+                notify: self.notify_name(notify),
+            };
+            self.lost_records.add(|| event);
+        }
+    }
+
+    /// Takes a thread that has no operation left to its next round, or to the end of the invocation. The last thread of
+    /// a rank to get there ends the invocation, and takes all of them to the next one.
+    fn end_round(&mut self, thread: u32, woken: &mut impl FnMut(u32)) -> bool {
+        let planned = &self.plan.threads[thread as usize];
+        let (rank, idle) = (planned.rank, planned.ops.is_empty());
+        let task = &mut self.tasks[thread as usize];
+        task.op = 0;
+        task.round = if idle { self.rounds.rounds } else { task.round + 1 };
+        if task.round < self.rounds.rounds {
+            task.sizes = self.rounds.round(task.round);
+            return true;
+        }
+        task.state = State::Ended;
+        let invocation = task.invocation;
+        self.unfinished[rank as usize] -= 1;
+        if self.unfinished[rank as usize] > 0 {
+            return false;
+        }
+        let output = self.space.output(rank);
+        (self.observer)(&Finished { invocation, rank, output: &output });
+        self.verifier.finished(invocation, rank, output);
+        let threads = self.plan.threads_of(rank);
+        let again = invocation + 1 < self.repeat;
+        for other in threads.clone() {
+            let task = &mut self.tasks[other as usize];
+            if again {
+                (task.round, task.invocation, task.sizes) = (0, invocation + 1, self.rounds.round(0));
+                task.state = State::Ready;
+                if other != thread {
+                    woken(other);
+                }
+            } else {
+                task.state = State::Done;
+            }
+        }
+        if again {
+            self.unfinished[rank as usize] = threads.len() as u32;
+            self.space.start(rank, invocation + 1);
+        }
+        again
+    }
+
+    /// Reads or writes one segment of a transfer. Returns whether it was the last step.
+    fn transfer_step(&mut self, thread: u32, moved: Move<'_>) -> Result<bool, RunError> {
+        let task = &mut self.tasks[thread as usize];
+        let mut under_way = task.transfer.take().unwrap_or_else(|| {
+            Box::new(UnderWay { segments: task.sizes.segments_iter(moved.transfer), fetched: None })
+        });
+        if let Some((segment, parts)) = under_way.fetched.take() {
+            self.source = parts;
+            self.commit(thread, moved, segment)?;
+            if under_way.segments.clone().next().is_none() {
+                return Ok(true);
+            }
+        } else if let Some(segment) = under_way.segments.next() {
+            self.fetch(thread, moved, segment);
+            under_way.fetched = Some((segment, std::mem::take(&mut self.source)));
+        } else {
+            return Ok(true);
+        }
+        self.tasks[thread as usize].transfer = Some(under_way);
+        Ok(false)
+    }
+
+    /// Reads the source of a segment. What nothing has written becomes poison.
+    fn fetch(&mut self, thread: u32, moved: Move<'_>, segment: Segment) {
+        self.operations += 1;
+        let Cell { buffer, .. } = moved.transfer.src;
+        let place = self.space.place(moved.from, buffer);
+        self.source.clear();
+        self.space.memory(place).read(place.base + segment.src, segment.len, &mut self.source);
+        let to = self.space.place(moved.to, moved.transfer.dst.buffer);
+        let (reads, writes) = (place.base + segment.src, to.base + segment.dst);
+        if place.memory == to.memory && reads != writes && reads.abs_diff(writes) < segment.len {
+            let place = self.place(thread, self.tasks[thread as usize].op);
+            self.overlaps.add(|| place);
+        }
+        if self.source.iter().any(|part| matches!(part, Part::Gap(_))) {
+            let mut parts = std::mem::take(&mut self.source);
+            self.poison_gaps(thread, &mut parts, (moved.from, buffer, segment.src));
+            self.source = parts;
+        }
+    }
+
+    /// Replaces gaps by poison, and notes that they were read.
+    fn poison_gaps(&mut self, thread: u32, parts: &mut [Part], (rank, buffer, start): (u32, Buffer, u64)) {
+        let (mut first, mut bytes, mut at) = (None, 0, start);
+        for part in parts {
+            let len = part.len();
+            if let Part::Gap(len) = *part {
+                first = first.or(Some(at));
+                bytes += len;
+                *part = Part::Written(Slice::whole(self.poison.clone(), len));
+            }
+            at += len;
+        }
+        if let Some(offset) = first {
+            let place = self.place(thread, self.tasks[thread as usize].op);
+            self.uninitialised.add(|| UninitialisedRead { place, rank, buffer, offset, bytes });
+        }
+    }
+
+    /// Writes what was read of a segment, or reduces it into what is there.
+    fn commit(&mut self, thread: u32, moved: Move<'_>, segment: Segment) -> Result<(), RunError> {
+        let Cell { buffer, .. } = moved.transfer.dst;
+        let place = self.space.place(moved.to, buffer);
+        let mut at = place.base + segment.dst;
+        if moved.reduces {
+            let mut parts = std::mem::take(&mut self.destination);
+            parts.clear();
+            self.space.memory(place).read(at, segment.len, &mut parts);
+            self.poison_gaps(thread, &mut parts, (moved.to, buffer, segment.dst));
+            self.destination = parts;
+            self.reduce(segment.len as usize)?;
+        }
+        let memory = self.space.memory_mut(place);
+        for part in self.source.drain(..) {
+            if let Part::Written(slice) = part {
+                let len = slice.len;
+                memory.write(at, slice);
+                at += len;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces `source` by destination ⊕ source. What is poison on either side is poison.
+    fn reduce(&mut self, len: usize) -> Result<(), RunError> {
+        let mut result = match self.destination.as_slice() {
+            [Part::Written(slice)] if slice.in_memory().is_some() => slice.in_memory().unwrap_or_default().to_vec(),
+            parts => {
+                let mut all = vec![0; len];
+                gather(parts, &mut all);
+                all
+            }
+        };
+        match self.source.as_slice() {
+            [Part::Written(slice)] if slice.in_memory().is_some() => {
+                value::reduce(self.dtype, self.reduce, &mut result, slice.in_memory().unwrap_or_default());
+            }
+            parts => {
+                self.read.resize(len, 0);
+                gather(parts, &mut self.read);
+                value::reduce(self.dtype, self.reduce, &mut result, &self.read);
+            }
+        }
+        let poisoned = poisoned(&self.source, &self.destination);
+        let need = |need| RunError::Memory { need, limit: self.memory_limit };
+        let result = Slice::whole(self.meter.keep(result).map_err(need)?, len as u64);
+        self.source.clear();
+        let mut at = 0;
+        for (start, end) in poisoned {
+            if start > at {
+                self.source.push(Part::Written(result.cut(at, start - at)));
+            }
+            if end > at {
+                let start = start.max(at);
+                self.source.push(Part::Written(Slice::whole(self.poison.clone(), end - start)));
+                at = end;
+            }
+        }
+        if at < len as u64 {
+            self.source.push(Part::Written(result.cut(at, len as u64 - at)));
+        }
+        Ok(())
+    }
+}
+
+/// Copies the bytes of parts, one after the other, to `out`, which is as long as all of them.
+fn gather(parts: &[Part], mut out: &mut [u8]) {
+    for part in parts {
+        let (here, rest) = out.split_at_mut((part.len() as usize).min(out.len()));
+        if let Part::Written(slice) = part {
+            slice.read(here);
+        }
+        out = rest;
+    }
+}
+
+/// The ranges that are poison in either of two runs of parts, by their start.
+fn poisoned(one: &[Part], other: &[Part]) -> Vec<(u64, u64)> {
+    let mut ranges = Vec::new();
+    for parts in [one, other] {
+        let mut at = 0;
+        for part in parts {
+            if part.is_lost() {
+                ranges.push((at, at + part.len()));
+            }
+            at += part.len();
+        }
+    }
+    ranges.sort_unstable();
+    ranges
+}

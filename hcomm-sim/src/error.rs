@@ -1,0 +1,208 @@
+//! Why a program cannot be run. What a run finds out about a program that can is a [`Report`](crate::Report).
+
+use hcomm_core::operator::{Buffer, Operator};
+use hcomm_core::sizes::SizeError;
+use hcomm_core::spec::Span;
+
+/// Why a program cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The count or the HCCL buffer does not fit.
+    #[error(transparent)]
+    Size(#[from] SizeError),
+    /// The program contradicts itself.
+    #[error("{algorithm} is not a well-formed program: {fault}")]
+    Program {
+        /// Its name.
+        algorithm: String,
+        /// What is wrong.
+        fault: ProgramFault,
+    },
+    /// An operation is not well-formed.
+    #[error("{operation}: {fault}")]
+    Operation {
+        /// Which one.
+        operation: Box<Place>,
+        /// What is wrong.
+        fault: OperationFault,
+    },
+    /// The operator has no in-place form.
+    #[error("{operator} has no in-place form: {}", no_in_place(*operator))]
+    InPlace {
+        /// The operator.
+        operator: Operator,
+    },
+    /// It may take more memory than allowed.
+    #[error(
+        "the run may take {need} bytes for inputs and results of reductions, over the limit of {limit}: use a smaller count or fewer ranks, or raise the limit"
+    )]
+    Memory {
+        /// Bytes needed, at most.
+        need: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// It may take more operations than allowed.
+    #[error(
+        "the run may take {need} operations, over the limit of {limit}: use a smaller count, a larger HCCL buffer or fewer invocations, or raise the limit"
+    )]
+    Operations {
+        /// Operations needed, at most.
+        need: u128,
+        /// Operations allowed.
+        limit: u64,
+    },
+    /// A scheduler broke its contract.
+    #[error("the scheduler chose thread number {chosen:?}, which cannot go on")]
+    Scheduler {
+        /// What it chose; nothing if it chose none although there was one.
+        chosen: Option<u32>,
+    },
+}
+
+/// What is wrong with a program as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramFault {
+    /// There are more or fewer rank programs than ranks.
+    #[error("it has programs for {have} ranks, and its shape has {ranks}")]
+    Ranks {
+        /// Rank programs.
+        have: usize,
+        /// Ranks of the shape.
+        ranks: u32,
+    },
+    /// A rank has no main thread.
+    #[error("rank {rank} has no thread")]
+    NoThread {
+        /// The rank.
+        rank: u32,
+    },
+    /// There are more threads than can be numbered.
+    #[error("it has {have} threads, more than {} can be run", u32::MAX)]
+    Threads {
+        /// Threads of all ranks.
+        have: usize,
+    },
+    /// A slot has no chunks.
+    #[error("its split is 0: a slot has at least one chunk")]
+    Split,
+    /// The root, source or destination is not a rank.
+    #[error("its {role} is rank {rank} of {ranks}")]
+    Role {
+        /// `root`, `src` or `dst`.
+        role: &'static str,
+        /// The rank.
+        rank: u32,
+        /// How many there are.
+        ranks: u32,
+    },
+}
+
+/// What is wrong with an operation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OperationFault {
+    /// The peer is not a rank.
+    #[error("the peer is rank {peer} of {ranks}")]
+    Peer {
+        /// The peer.
+        peer: u32,
+        /// How many ranks there are.
+        ranks: u32,
+    },
+    /// The peer is the rank itself.
+    #[error("the peer is the rank itself: there is no channel to it")]
+    SelfPeer,
+    /// The thread does not exist.
+    #[error("there is no thread {thread}: the rank has {threads}")]
+    Thread {
+        /// The thread.
+        thread: u32,
+        /// How many the rank has.
+        threads: usize,
+    },
+    /// The channel notify does not exist.
+    #[error("there is no channel notify {notify}: a channel has {notifies}")]
+    Notify {
+        /// The index.
+        notify: u32,
+        /// How many a channel has.
+        notifies: usize,
+    },
+    /// A run of chunks reaches past its buffer, or is empty.
+    #[error("{buffer} of rank {rank} has {chunks} chunks, and {len} from chunk {chunk} on are not in it")]
+    Chunks {
+        /// Whose buffer.
+        rank: u32,
+        /// Which buffer.
+        buffer: Buffer,
+        /// The first chunk.
+        chunk: u32,
+        /// How many.
+        len: u32,
+        /// How many the buffer has.
+        chunks: u32,
+    },
+    /// The class is not one of the split.
+    #[error("length class {class} does not exist: a slot has {split} chunks")]
+    Class {
+        /// The class.
+        class: u32,
+        /// Chunks a slot.
+        split: u32,
+    },
+    /// The class is not that of the chunk of an input or output.
+    #[error("chunk {chunk} of {buffer} has length class {expected}, and the transfer says {class}")]
+    ClassOfChunk {
+        /// The buffer.
+        buffer: Buffer,
+        /// The chunk.
+        chunk: u32,
+        /// Its class.
+        expected: u32,
+        /// What the transfer says.
+        class: u32,
+    },
+    /// It writes to an input.
+    #[error("it writes to input, which is read only")]
+    WritesInput,
+}
+
+/// Where in a program an operation is, and where in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The rank that carries it out.
+    pub rank: u32,
+    /// The thread of the rank.
+    pub thread: u32,
+    /// Its place in the thread.
+    pub op: usize,
+    /// HCOMM's name of it, without `Hcomm` and `OnThread`.
+    pub name: &'static str,
+    /// The round, from 0.
+    pub round: u64,
+    /// The invocation, from 0.
+    pub invocation: u64,
+    /// The statement that it comes from, if the program says.
+    pub at: Option<Span>,
+}
+
+impl std::fmt::Display for Place {
+    /// `rank 0 thread 1 operation 4 (Write, line 9)`
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "rank {} thread {} operation {} ({}", self.rank, self.thread, self.op, self.name)?;
+        match self.at {
+            Some(span) => write!(f, ", line {})", span.line),
+            None => f.write_str(")"),
+        }
+    }
+}
+
+fn no_in_place(operator: Operator) -> &'static str {
+    match operator {
+        Operator::AllToAll => "HCCL requires that its buffers differ",
+        _ => "no rank has both an input and an output that could overlap",
+    }
+}

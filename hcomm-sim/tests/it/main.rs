@@ -1,0 +1,9 @@
+//! Tests of whole runs, on programs made by hand.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod faults;
+mod hostile;
+mod operators;
+mod outputs;
+mod support;

@@ -1,0 +1,84 @@
+//! The command line: one module a command, all of them text in and text out.
+
+mod args;
+mod check;
+mod describe;
+mod list;
+mod report;
+mod resources;
+mod run;
+mod select;
+mod show;
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::spec::Spec;
+use args::{Args, Command};
+
+/// What a command has to say.
+#[derive(Debug)]
+struct Answer {
+    /// Text or JSON, for the standard output.
+    text: String,
+    /// Whether what was asked holds.
+    holds: bool,
+}
+
+/// Why a command has no answer.
+#[derive(Debug)]
+enum Failure {
+    /// The command cannot be meant: exit status 2.
+    Usage(String),
+    /// What was asked does not hold: exit status 1. Text for the error output, JSON for the standard output.
+    Fault {
+        /// For people.
+        text: String,
+        /// For scripts.
+        json: serde_json::Value,
+    },
+}
+
+/// The `hcomm` command line for `library`. Exit status 0 is "holds", 1 "does not hold", 2 a wrong usage.
+pub fn main(library: &[&Spec<'static>]) -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // A closed pipe is the reader's choice.
+            let _ = error.print();
+            return ExitCode::from(error.exit_code().clamp(0, 2) as u8);
+        }
+    };
+    let json = args.json;
+    match command(library, &args) {
+        Ok(answer) => {
+            let _ = std::io::stdout().write_all(answer.text.as_bytes());
+            ExitCode::from(u8::from(!answer.holds))
+        }
+        Err(Failure::Usage(message)) => {
+            let _ = writeln!(std::io::stderr(), "error: {message}");
+            ExitCode::from(2)
+        }
+        Err(Failure::Fault { text, json: value }) => {
+            if json {
+                let _ = writeln!(std::io::stdout(), "{value:#}");
+            } else {
+                let _ = std::io::stderr().write_all(text.as_bytes());
+            }
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn command(library: &[&Spec<'static>], args: &Args) -> Result<Answer, Failure> {
+    let style = report::Style { color: std::io::stderr().is_terminal() };
+    match &args.command {
+        Command::List => Ok(list::list(library, args.json)),
+        Command::Resources(command) => resources::resources(library, command, args.json, style),
+        Command::Show(command) => show::show(library, command, args.json, style),
+        Command::Check(command) => check::check(library, command, args.json, style),
+        Command::Run(command) => run::run(library, command, args.json, style),
+    }
+}

@@ -1,0 +1,111 @@
+//! `hcomm run`
+
+use hcomm_sim::{Config, Report, RunError};
+use serde_json::{Value, json};
+
+use super::args::Run as Command;
+use super::describe::{counts, counts_json};
+use super::report::{self, Style};
+use super::{Answer, Failure, select};
+use crate::diag::{Code, Diagnostic};
+use crate::dtype::ReduceOp;
+use crate::program::Program;
+use crate::resources::{self, Resources};
+use crate::sizes::SizeError;
+use crate::spec::{Engine, Spec};
+
+pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, style: Style) -> Result<Answer, Failure> {
+    let (program, need) = match (&command.program, &command.algorithm) {
+        (Some(file), _) => (select::program_of(file)?, None),
+        (None, name) => {
+            let spec = select::algorithm(library, name.as_deref().unwrap_or_default())?;
+            let shape = select::shape(spec, &command.place)?;
+            let program = select::program(spec, &shape, &command.target, style)?;
+            (program, resources::of_shape(spec, &shape).ok())
+        }
+    };
+    let file = program.source.file.clone();
+    if command.reduce.is_some() && !program.operator.reduces() {
+        return Err(Failure::Usage(format!("`--reduce`: {} does not reduce", program.operator)));
+    }
+    let reduce = command.reduce.unwrap_or(ReduceOp::Sum);
+    let admitted = command.target.product.admits(&program, command.dtype, reduce);
+    admitted.map_err(|diagnostic| report::failure(&file, &[diagnostic], style))?;
+    let config = Config::new(command.count, command.dtype)
+        .reduce(reduce)
+        .hccl_buffer(command.hccl_buffer)
+        .repeat(command.repeat.into())
+        .in_place(command.in_place)
+        .seed(command.seed);
+    let report = hcomm_sim::run(&program, &config).map_err(|error| match error {
+        RunError::Size(SizeError::BufferTooSmall { .. }) => {
+            let diagnostic = Diagnostic::new(Code::H401, error.to_string(), program.source.spans.first().copied());
+            report::failure(&file, &[diagnostic.with_help("give it more with `--hccl-buffer`")], style)
+        }
+        error => Failure::Usage(error.to_string()),
+    })?;
+    let diagnostics = report.diagnostics();
+    let text = match json {
+        true => format!("{:#}\n", value(&program, need.as_ref(), &report, &diagnostics)),
+        false => summary(command, &program, need.as_ref(), &report) + &report::text(&file, &diagnostics, style),
+    };
+    Ok(Answer { text, holds: report.ok() })
+}
+
+/// What was run and what came of it.
+fn summary(command: &Command, program: &Program, need: Option<&Resources>, report: &Report) -> String {
+    let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let mut text = format!(
+        "{}: {} on ai_cpu, {}\n",
+        program.algorithm,
+        program.operator,
+        plural(program.num_ranks().into(), "rank")
+    );
+    if let Some(need) = need {
+        text += &format!("resources  {}\n", counts(need));
+    }
+    let mut data = format!("{} of {}", plural(command.count, "element"), command.dtype);
+    if program.operator.reduces() {
+        data += &format!(", {}", report.reduce);
+    }
+    if command.in_place {
+        data += ", in place";
+    }
+    let calls = if command.repeat > 1 { format!("{} calls of ", command.repeat) } else { String::new() };
+    text += &format!(
+        "data       {data}: {calls}{}, {}\n",
+        plural(report.rounds, "round"),
+        plural(report.operations, "operation")
+    );
+    let verdict = if report.ok() { "verified   " } else { "WRONG      " };
+    text + &format!(
+        "{verdict}{} compared, {}\n",
+        plural(report.bytes_checked, "byte"),
+        match report.mismatches.count {
+            0 => "all as they must be".into(),
+            n => plural(n, "element") + " not as they must be",
+        }
+    )
+}
+
+fn value(program: &Program, need: Option<&Resources>, report: &Report, diagnostics: &[Diagnostic]) -> Value {
+    let file = &program.source.file;
+    json!({
+        "ok": report.ok(),
+        "algorithm": program.algorithm,
+        "operator": program.operator.name(),
+        "engine": Engine::AiCpu.name(),
+        "ranks": program.num_ranks(),
+        "count": report.count,
+        "dtype": report.dtype.name(),
+        "reduce": program.operator.reduces().then(|| report.reduce.name()),
+        "in_place": report.in_place,
+        "repeat": report.repeat,
+        "bytes_checked": report.bytes_checked,
+        "mismatches": report.mismatches.count,
+        "rounds": report.rounds,
+        "operations": report.operations,
+        "resources": need.map(counts_json),
+        "diagnostics": diagnostics.iter().map(|diagnostic| report::value(file, diagnostic)).collect::<Vec<_>>(),
+    })
+}

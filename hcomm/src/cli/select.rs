@@ -1,0 +1,127 @@
+//! From arguments to an algorithm, a shape, and a program that the product takes.
+
+use std::path::Path;
+
+use super::Failure;
+use super::args::{EngineArg, Target, Where};
+use super::report::{self, Style};
+use crate::diag::{Code, Diagnostic};
+use crate::instance::{Instance, instantiate};
+use crate::lower;
+use crate::product::Limits;
+use crate::program::Program;
+use crate::resources;
+use crate::shape::Shape;
+use crate::spec::{Engine, Spec};
+
+/// The longest program file that is read.
+const MAX_PROGRAM: u64 = 4 << 30;
+
+/// The algorithm that is named.
+pub(super) fn algorithm<'l>(library: &[&'l Spec<'static>], name: &str) -> Result<&'l Spec<'static>, Failure> {
+    if let Some(spec) = library.iter().find(|spec| spec.snake == name || spec.name == name) {
+        return Ok(spec);
+    }
+    let mut message = format!("there is no algorithm `{name}`");
+    let close = library.iter().map(|spec| (distance(name, spec.snake), spec.snake)).min();
+    match close {
+        Some((distance, close)) if distance <= close.len() / 2 => message += &format!("; did you mean `{close}`?"),
+        _ => {}
+    }
+    Err(Failure::Usage(message + "\n`list` lists them all"))
+}
+
+/// Letters to change, add or drop to make one word of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replace = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The shape that is named, with the roles of the algorithm's operator.
+pub(super) fn shape(spec: &Spec<'_>, place: &Where) -> Result<Shape, Failure> {
+    let Some(layout) = place.ranks.or(place.layout) else {
+        return Err(Failure::Usage("`--ranks` says on how many ranks".into()));
+    };
+    if place.engine == EngineArg::Aiv {
+        return Err(Failure::Usage("the engine aiv is not offered yet: use ai-cpu".into()));
+    }
+    if !(spec.headers.engines.is_empty() || spec.headers.engines.contains(&Engine::AiCpu)) {
+        return Err(Failure::Usage(format!("`{}` is not for the engine ai-cpu", spec.snake)));
+    }
+    let (operator, ranks) = (spec.operator, layout.ranks());
+    let mut shape = Shape::new(layout);
+    let roles = [
+        ("root", place.root, operator.has_root(), &mut shape.root),
+        ("src", place.src, operator.has_src_dst(), &mut shape.src),
+        ("dst", place.dst, operator.has_src_dst(), &mut shape.dst),
+    ];
+    for (name, given, has, role) in roles {
+        let Some(given) = given else { continue };
+        if !has {
+            return Err(Failure::Usage(format!("`--{name}`: {operator} has no {name}")));
+        }
+        if given >= ranks {
+            return Err(Failure::Usage(format!("`--{name} {given}`: ranks are 0 to {}", ranks - 1)));
+        }
+        *role = given;
+    }
+    if operator.has_src_dst() && shape.src == shape.dst {
+        return Err(match ranks {
+            1 => Failure::Usage(format!("{operator} needs at least 2 ranks")),
+            _ => Failure::Usage(format!("`--src` and `--dst` are both {}: a rank cannot send to itself", shape.src)),
+        });
+    }
+    Ok(shape)
+}
+
+/// The algorithm instantiated for a shape.
+pub(super) fn instance(spec: &Spec<'_>, shape: &Shape, style: Style) -> Result<Instance, Failure> {
+    instantiate(spec, shape).map_err(|faults| report::failure(spec.file, &faults, style))
+}
+
+/// The program of a file.
+pub(super) fn program_of(file: &Path) -> Result<Program, Failure> {
+    let wrong = |message: String| Failure::Usage(format!("{}: {message}", file.display()));
+    let metadata = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(wrong("this is not a file".into()));
+    }
+    if metadata.len() > MAX_PROGRAM {
+        return Err(wrong(format!("{} bytes are more than the {MAX_PROGRAM} that are read", metadata.len())));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    Program::from_json(&text).map_err(|error| wrong(error.to_string()))
+}
+
+/// The program for a product, which must give it the resources that it needs.
+pub(super) fn program(spec: &Spec<'_>, shape: &Shape, target: &Target, style: Style) -> Result<Program, Failure> {
+    let instance = instance(spec, shape, style)?;
+    let mut program = lower::aicpu::lower(&instance);
+    let fail = |diagnostic: Diagnostic| report::failure(spec.file, &[diagnostic], style);
+    if let Ok(need) = resources::of_shape(spec, shape)
+        && let Some((field, need, limit)) = Limits::of(target.cann).first_overrun(&need)
+    {
+        let message = format!(
+            "`{}` needs {need} {} at {} ranks, and a communicator has {limit}",
+            spec.snake,
+            field.name(),
+            shape.ranks()
+        );
+        let at = spec.spans.first().copied();
+        return Err(fail(Diagnostic::new(Code::H401, message, at).with_help("bound the lanes with `par(n) for …`")));
+    }
+    if target.fuse {
+        lower::fuse::fuse_notify(&mut program, target.product).map_err(fail)?;
+    }
+    Ok(program)
+}

@@ -1,0 +1,37 @@
+//! `hcomm show`
+
+use super::args::{Format, Show as Command};
+use super::report::Style;
+use super::{Answer, Failure, select};
+use crate::draw;
+use crate::graph::TaskGraph;
+use crate::listing::OneRank;
+use crate::spec::Spec;
+
+pub(super) fn show(library: &[&Spec<'static>], command: &Command, json: bool, style: Style) -> Result<Answer, Failure> {
+    let spec = select::algorithm(library, &command.algorithm)?;
+    let shape = select::shape(spec, &command.place)?;
+    if let Some(rank) = command.rank
+        && rank >= shape.ranks()
+    {
+        return Err(Failure::Usage(format!("`--rank {rank}`: ranks are 0 to {}", shape.ranks() - 1)));
+    }
+    let format = if json { Format::Json } else { command.format };
+    if command.rank.is_some() && format != Format::Listing {
+        return Err(Failure::Usage("`--rank` is for the listing: the other formats hold all ranks".into()));
+    }
+    let graph = || select::instance(spec, &shape, style).map(|instance| TaskGraph::new(&instance));
+    let text = match format {
+        Format::Dot => draw::dot(&graph()?),
+        Format::Mermaid => draw::mermaid(&graph()?),
+        Format::Listing | Format::Json => {
+            let program = select::program(spec, &shape, &command.target, style)?;
+            match (format, command.rank) {
+                (Format::Json, _) => program.to_json(),
+                (_, Some(rank)) => OneRank(&program, rank).to_string(),
+                (_, None) => program.to_string(),
+            }
+        }
+    };
+    Ok(Answer { text, holds: true })
+}

@@ -1,0 +1,20 @@
+use hcomm::collective;
+
+mod board {
+    pub const THREADS: u32 = 4;
+}
+
+collective! {
+    pub Wrong: all_gather {
+        budget: { threads: board::THREADS };
+        copy_in { scratch[rank] = input; }
+        par for peer in peers {
+            pre_sync  { signal peer; wait peer; }
+            move      { peer.scratch[rank] = scratch[rank]; }
+            post_sync { signal peer; wait peer; }
+        }
+        copy_out { output = scratch; }
+    }
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use hcomm::collective;
+
+collective! {
+    pub Wrong: all_gather {
+        for peer in peers {
+            peer.scratch[rank] = input;
+        }
+    }
+}
+
+fn main() {}
