@@ -31,7 +31,7 @@ library! {
     }
     all_reduce {
         OneShotAllReduce, TwoShotAllReduce, RingAllReduce, BidirectionalRingAllReduce, RhdAllReduce, NhrAllReduce,
-        NbAllReduce, HierarchicalAllReduce, PipelineAllReduce,
+        NbAllReduce, HierarchicalAllReduce, PipelineAllReduce, AhcAllReduce,
     }
     broadcast {
         MeshBroadcast, StarBroadcast, RingBroadcast, RhdBroadcast, NhrBroadcast, NbBroadcast, BinomialBroadcast,

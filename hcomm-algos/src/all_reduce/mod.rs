@@ -1,5 +1,6 @@
 //! All-reduce.
 
+mod ahc;
 mod bidirectional_ring;
 mod hierarchical;
 mod nb;
@@ -10,6 +11,7 @@ mod rhd;
 mod ring;
 mod two_shot;
 
+pub use ahc::AhcAllReduce;
 pub use bidirectional_ring::BidirectionalRingAllReduce;
 pub use hierarchical::HierarchicalAllReduce;
 pub use nb::NbAllReduce;
