@@ -23,22 +23,22 @@ macro_rules! library {
 library! {
     all_gather {
         MeshAllGather, BoundedMeshAllGather, RingAllGather, BidirectionalRingAllGather, RhdAllGather, NhrAllGather,
-        NbAllGather, HierarchicalAllGather, PipelineAllGather,
+        NbAllGather, HierarchicalAllGather, ThreeLevelAllGather, PipelineAllGather, AhcAllGather,
     }
     reduce_scatter {
         MeshReduceScatter, RingReduceScatter, RhdReduceScatter, NhrReduceScatter, NbReduceScatter,
-        HierarchicalReduceScatter, PipelineReduceScatter,
+        HierarchicalReduceScatter, ThreeLevelReduceScatter, PipelineReduceScatter, AhcReduceScatter,
     }
     all_reduce {
         OneShotAllReduce, TwoShotAllReduce, RingAllReduce, BidirectionalRingAllReduce, RhdAllReduce, NhrAllReduce,
-        NbAllReduce, HierarchicalAllReduce, PipelineAllReduce, AhcAllReduce,
+        NbAllReduce, HierarchicalAllReduce, ThreeLevelAllReduce, PipelineAllReduce, AhcAllReduce,
     }
     broadcast {
         MeshBroadcast, StarBroadcast, RingBroadcast, RhdBroadcast, NhrBroadcast, NbBroadcast, BinomialBroadcast,
-        HierarchicalBroadcast,
+        HierarchicalBroadcast, ThreeLevelBroadcast,
     }
     reduce {
-        MeshReduce, StarReduce, RingReduce, RhdReduce, BinomialReduce, HierarchicalReduce,
+        MeshReduce, StarReduce, RingReduce, RhdReduce, BinomialReduce, HierarchicalReduce, ThreeLevelReduce,
     }
     scatter {
         MeshScatter, StarScatter, NhrScatter, NbScatter, BinomialScatter, HierarchicalScatter,

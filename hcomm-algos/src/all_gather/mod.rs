@@ -1,5 +1,6 @@
 //! All-gather.
 
+mod ahc;
 mod bidirectional_ring;
 mod bounded_mesh;
 mod hierarchical;
@@ -9,7 +10,9 @@ mod nhr;
 mod pipeline;
 mod rhd;
 mod ring;
+mod three_level;
 
+pub use ahc::AhcAllGather;
 pub use bidirectional_ring::BidirectionalRingAllGather;
 pub use bounded_mesh::BoundedMeshAllGather;
 pub use hierarchical::HierarchicalAllGather;
@@ -19,3 +22,4 @@ pub use nhr::NhrAllGather;
 pub use pipeline::PipelineAllGather;
 pub use rhd::RhdAllGather;
 pub use ring::RingAllGather;
+pub use three_level::ThreeLevelAllGather;

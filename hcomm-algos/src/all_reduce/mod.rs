@@ -9,6 +9,7 @@ mod one_shot;
 mod pipeline;
 mod rhd;
 mod ring;
+mod three_level;
 mod two_shot;
 
 pub use ahc::AhcAllReduce;
@@ -20,4 +21,5 @@ pub use one_shot::OneShotAllReduce;
 pub use pipeline::PipelineAllReduce;
 pub use rhd::RhdAllReduce;
 pub use ring::RingAllReduce;
+pub use three_level::ThreeLevelAllReduce;
 pub use two_shot::TwoShotAllReduce;

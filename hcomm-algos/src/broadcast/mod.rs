@@ -8,6 +8,7 @@ mod nhr;
 mod rhd;
 mod ring;
 mod star;
+mod three_level;
 
 pub use binomial::BinomialBroadcast;
 pub use hierarchical::HierarchicalBroadcast;
@@ -17,3 +18,4 @@ pub use nhr::NhrBroadcast;
 pub use rhd::RhdBroadcast;
 pub use ring::RingBroadcast;
 pub use star::StarBroadcast;
+pub use three_level::ThreeLevelBroadcast;

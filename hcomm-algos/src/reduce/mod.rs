@@ -6,6 +6,7 @@ mod mesh;
 mod rhd;
 mod ring;
 mod star;
+mod three_level;
 
 pub use binomial::BinomialReduce;
 pub use hierarchical::HierarchicalReduce;
@@ -13,3 +14,4 @@ pub use mesh::MeshReduce;
 pub use rhd::RhdReduce;
 pub use ring::RingReduce;
 pub use star::StarReduce;
+pub use three_level::ThreeLevelReduce;
