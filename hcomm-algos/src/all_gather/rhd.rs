@@ -27,15 +27,14 @@ collective! {
             pre_sync { signal first; } post_sync { wait first; }
         } else {
             if paired { pre_sync { signal second; } post_sync { wait second; } }
-            let mut have = 1;
-            while have < members {
+            for s in 0..log2_floor(ranks) {
+                let have = 1 << s;
                 let partner = first_of(member ^ have, members, ranks);
                 let low = first_of(member / have * have, members, ranks);
                 let high = first_of(member / have * have + have, members, ranks);
                 pre_sync  { signal partner; wait partner; }
                 move      { partner.scratch[low..high] = scratch[low..high]; }
                 post_sync { signal partner; wait partner; }
-                have *= 2;
             }
             if paired { pre_sync { wait second; } move { second.scratch = scratch; } post_sync { signal second; } }
         }

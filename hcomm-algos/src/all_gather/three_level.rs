@@ -9,7 +9,7 @@ collective! {
     /// (N-1)/(PN)·nβ inside a pod + (P-1)/P·nβ between pods. The one to use on several superpods.
     /// Source: HCCL's sequence of mesh, NHR and NHR for three levels.
     pub ThreeLevelAllGather: all_gather {
-        verify: layout { 3, 3 x 2, 2 x 2 x 2, 3 x 1 x 2, 2 x 3 x 1, 3 x 3 x 2 };
+        verify: layout { 3, 3 x 2, 2 x 2 x 2, 3 x 1 x 2, 2 x 1 x 3, 2 x 3 x 1, 3 x 3 x 2 };
         let width = nodes / pods;
         let place = node % width;
         copy_in { scratch[rank] = input; }

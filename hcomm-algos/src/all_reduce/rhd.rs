@@ -28,23 +28,21 @@ collective! {
             pre_sync { signal first; } post_sync { wait first; }
         } else {
             if member < pairs { pre_sync { signal second; } post_sync { wait second; } }
-            let mut half = members / 2;
-            while half > 0 {
+            for s in 0..log2_floor(ranks) {
+                let half = members >> (s + 1);
                 let partner = rank_of_member(member ^ half, pairs);
                 let low = (member ^ half) / half * half;
                 pre_sync  { signal partner; wait partner; }
                 move      { partner.scratch[low..low + half] += scratch[low..low + half]; }
                 post_sync { signal partner; wait partner; }
-                half /= 2;
             }
-            let mut have = 1;
-            while have < members {
+            for s in 0..log2_floor(ranks) {
+                let have = 1 << s;
                 let partner = rank_of_member(member ^ have, pairs);
                 let low = member / have * have;
                 pre_sync  { signal partner; wait partner; }
                 move      { partner.scratch[low..low + have] = scratch[low..low + have]; }
                 post_sync { signal partner; wait partner; }
-                have *= 2;
             }
             if member < pairs { pre_sync { wait second; } move { second.scratch = scratch; } post_sync { signal second; } }
         }

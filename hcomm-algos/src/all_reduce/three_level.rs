@@ -13,7 +13,7 @@ collective! {
     /// Source: HCCL's sequence of mesh, NHR and NHR for three levels.
     pub ThreeLevelAllReduce: all_reduce {
         deterministic;
-        verify: layout { 3, 3 x 2, 2 x 2 x 2, 3 x 1 x 2, 2 x 3 x 1, 3 x 3 x 2 };
+        verify: layout { 3, 3 x 2, 2 x 2 x 2, 3 x 1 x 2, 2 x 1 x 3, 2 x 3 x 1, 3 x 3 x 2 };
         let width = nodes / pods;
         let place = node % width;
         let low = local * nodes;

@@ -31,17 +31,16 @@ collective! {
                 let second = wrap(rank + 1, ranks);
                 pre_sync { signal second; } post_sync { wait second; }
             }
-            let mut half = members / 2;
-            while half > 0 {
+            for s in 0..log2_floor(ranks) {
+                let half = members >> (s + 1);
                 let partner = wrap(root + place_of(member ^ half, pairs), ranks);
                 let low = (member ^ half) / half * half;
                 pre_sync  { signal partner; wait partner; }
                 move      { partner.scratch[low..low + half] += scratch[low..low + half]; }
                 post_sync { signal partner; wait partner; }
-                half /= 2;
             }
-            let mut have = 1;
-            while have < members {
+            for s in 0..log2_floor(ranks) {
+                let have = 1 << s;
                 let partner = wrap(root + place_of(member ^ have, pairs), ranks);
                 if member % (2 * have) == have {
                     pre_sync  { wait partner; }
@@ -50,7 +49,6 @@ collective! {
                 } else if member % (2 * have) == 0 {
                     pre_sync { signal partner; } post_sync { wait partner; }
                 }
-                have *= 2;
             }
         }
         if rank == root { copy_out { output = scratch; } }

@@ -28,8 +28,8 @@ collective! {
             pre_sync { signal first; } post_sync { wait first; }
         } else {
             if paired { pre_sync { signal second; } post_sync { wait second; } }
-            let mut half = members / 2;
-            while half > 0 {
+            for s in 0..log2_floor(ranks) {
+                let half = members >> (s + 1);
                 let other = member ^ half;
                 let partner = first_of(other, members, ranks);
                 let low = first_of(other / half * half, members, ranks);
@@ -37,7 +37,6 @@ collective! {
                 pre_sync  { signal partner; wait partner; }
                 move      { partner.scratch[low..high] += scratch[low..high]; }
                 post_sync { signal partner; wait partner; }
-                half /= 2;
             }
             if paired {
                 pre_sync  { wait second; }

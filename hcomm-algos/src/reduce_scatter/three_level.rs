@@ -12,7 +12,7 @@ collective! {
     pub ThreeLevelReduceScatter: reduce_scatter {
         scratch: ranks + locals_of(0);
         deterministic;
-        verify: layout { 3, 3 x 2, 2 x 2 x 2, 3 x 1 x 2, 2 x 3 x 1, 3 x 3 x 2 };
+        verify: layout { 3, 3 x 2, 2 x 2 x 2, 3 x 1 x 2, 2 x 1 x 3, 2 x 3 x 1, 3 x 3 x 2 };
         let width = nodes / pods;
         let place = node % width;
         copy_in { scratch[0..ranks] = input; }
