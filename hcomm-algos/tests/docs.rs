@@ -48,8 +48,11 @@ fn page() -> String {
     for operator in Operator::ALL {
         let all: Vec<_> = LIBRARY.iter().filter(|spec| spec.operator == operator).collect();
         assert!(!all.is_empty(), "{operator} has no algorithm");
-        writeln!(page, "\n## {operator}\n\n| algorithm | idea | cost and use | ranks | source |\n| --- | --- | --- | --- | --- |")
-            .unwrap();
+        writeln!(
+            page,
+            "\n## {operator}\n\n| algorithm | idea | cost and use | ranks | source |\n| --- | --- | --- | --- | --- |"
+        )
+        .unwrap();
         for spec in all {
             let (idea, cost, source) = parts(spec);
             writeln!(page, "| `{}` | {idea} | {cost} | {} | {source} |", spec.snake, layouts(spec)).unwrap();
