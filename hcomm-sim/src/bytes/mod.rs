@@ -93,7 +93,7 @@ pub fn run_with(
     // The estimate does not know what keeps an old result alive, so inputs never take more than half.
     let meter = Meter::new(config.memory_limit, need.max(config.memory_limit / 2));
     let space = Space::new(program, &rounds, config.in_place, inputs.clone(), meter.clone())?;
-    let verifier = Verifier::new(program, rounds, inputs, config.reduce);
+    let verifier = Verifier::new(program, rounds, inputs, config.reduce, config.repeat);
     let (dtype, reduce, memory_limit) = (config.dtype, config.reduce, config.memory_limit);
     let setup = Setup { rounds, repeat, dtype, reduce, space, verifier, observer, meter, memory_limit };
     let mut engine = Engine::new(plan, setup);
@@ -115,6 +115,7 @@ pub fn run_with(
         rounds: rounds.rounds,
         operations: engine.operations,
         bytes_checked: engine.verifier.bytes_checked,
+        bytes_identical: engine.verifier.bytes_identical,
         hang: engine.hang(),
         left_set,
         mismatches: engine.verifier.mismatches,

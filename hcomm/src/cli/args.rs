@@ -29,6 +29,8 @@ pub(super) enum Command {
     Resources(Resources),
     /// Show the lowered program, or the task graph.
     Show(Show),
+    /// Prove that an algorithm does not hang, does not race, loses no notify and computes the operator.
+    Check(Check),
     /// Run an algorithm on simulated ranks with real bytes, and compare every byte of the result.
     Run(Run),
 }
@@ -95,6 +97,25 @@ pub(super) struct Target {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(super) struct Check {
+    /// The algorithm, by its name in `hcomm list`.
+    #[arg(required_unless_present = "program")]
+    pub(super) algorithm: Option<String>,
+    /// Check this program in place of an algorithm: a file of `hcomm show --format json`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout"])]
+    pub(super) program: Option<PathBuf>,
+    /// Rank counts on one node, like 8, 2..=16 or 2..17 [default: those that the algorithm is verified for].
+    #[arg(long, value_parser = rank_range, conflicts_with = "layout")]
+    pub(super) ranks: Option<(u32, u32)>,
+    /// Nodes × locals (2x4), pods × nodes × locals (2x2x4), or the ranks of each node ([3,5]).
+    #[arg(long, value_parser = layout)]
+    pub(super) layout: Option<Layout>,
+    /// The form where input and output overlap must hold too.
+    #[arg(long)]
+    pub(super) in_place: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(super) struct Run {
     /// The algorithm, by its name in `hcomm list`.
     #[arg(required_unless_present = "program")]
@@ -158,6 +179,20 @@ fn ranks(text: &str) -> Result<Layout, String> {
     let wrong = || format!("a communicator has between 1 and {MAX_RANKS} ranks");
     let ranks: u32 = text.parse().map_err(|_| wrong())?;
     Layout::flat(ranks).ok_or_else(wrong)
+}
+
+/// First and last of a range of rank counts.
+fn rank_range(text: &str) -> Result<(u32, u32), String> {
+    let wrong = || format!("rank counts are like 8, 2..=16 or 2..17, between 1 and {MAX_RANKS}");
+    let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
+    let (first, last) = match text.split_once("..") {
+        None => (number(text)?, number(text)?),
+        Some((first, rest)) => match rest.strip_prefix('=') {
+            Some(last) => (number(first)?, number(last)?),
+            None => (number(first)?, number(rest)?.checked_sub(1).ok_or_else(wrong)?),
+        },
+    };
+    if first == 0 || last < first || last > MAX_RANKS { Err(wrong()) } else { Ok((first, last)) }
 }
 
 fn layout(text: &str) -> Result<Layout, String> {
@@ -227,6 +262,16 @@ mod tests {
         assert_eq!(amount("2k"), Ok(2048));
         for wrong in ["", "M", "1.5M", "-1", "99999999999G", "é"] {
             assert!(amount(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn rank_ranges() {
+        assert_eq!(rank_range("8"), Ok((8, 8)));
+        assert_eq!(rank_range("2..=16"), Ok((2, 16)));
+        assert_eq!(rank_range("2..17"), Ok((2, 16)));
+        for wrong in ["", "0..=4", "5..=4", "3..3", "2..", "..=4", "2..=9999999999", "2..0"] {
+            assert!(rank_range(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The command line: one module a command, all of them text in and text out.
 
 mod args;
+mod check;
 mod describe;
 mod list;
 mod report;
@@ -77,6 +78,7 @@ fn command(library: &[&Spec<'static>], args: &Args) -> Result<Answer, Failure> {
         Command::List => Ok(list::list(library, args.json)),
         Command::Resources(command) => resources::resources(library, command, args.json, style),
         Command::Show(command) => show::show(library, command, args.json, style),
+        Command::Check(command) => check::check(library, command, args.json, style),
         Command::Run(command) => run::run(library, command, args.json, style),
     }
 }

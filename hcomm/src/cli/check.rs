@@ -1,0 +1,135 @@
+//! `hcomm check`
+
+use serde_json::json;
+
+use super::args::Check as Command;
+use super::report::{self, Style};
+use super::{Answer, Failure, select};
+use crate::check::{self, Options, Report};
+use crate::diag::Diagnostic;
+use crate::instance::instantiate;
+use crate::lower;
+use crate::program::Program;
+use crate::shape::{Layout, Shape};
+use crate::spec::Spec;
+
+/// What was found, over all cases.
+#[derive(Default)]
+struct Findings {
+    cases: u64,
+    operations: u64,
+    diagnostics: Vec<Diagnostic>,
+    /// Faults of the in-place form only.
+    in_place: Vec<Diagnostic>,
+}
+
+pub(super) fn check(
+    library: &[&Spec<'static>],
+    command: &Command,
+    json: bool,
+    style: Style,
+) -> Result<Answer, Failure> {
+    let mut findings = Findings::default();
+    let (name, file) = match (&command.program, &command.algorithm) {
+        (Some(path), _) => {
+            let program = select::program_of(path)?;
+            let name = program.algorithm.clone();
+            let file = program.source.file.clone();
+            findings.program(&program, Options::default());
+            (name, file)
+        }
+        (None, name) => {
+            let spec = select::algorithm(library, name.as_deref().unwrap_or_default())?;
+            for layout in layouts(spec, command)? {
+                let mut roles = Some(Shape::first_roles(layout));
+                while let Some(shape) = roles {
+                    roles = shape.next_roles(spec.operator);
+                    findings.shape(spec, &shape);
+                }
+            }
+            (spec.snake.to_owned(), spec.file.to_owned())
+        }
+    };
+    let holds = findings.diagnostics.is_empty() && !(command.in_place && !findings.in_place.is_empty());
+    let text = match json {
+        true => format!("{:#}\n", findings.json(&file, holds)),
+        false => findings.text(&name, &file, command, style),
+    };
+    Ok(Answer { text, holds })
+}
+
+/// The layouts that are asked for; those that the algorithm is verified for if none are.
+fn layouts(spec: &Spec<'_>, command: &Command) -> Result<Vec<Layout>, Failure> {
+    if let Some(layout) = command.layout {
+        return Ok(vec![layout]);
+    }
+    let Some((first, last)) = command.ranks else { return Ok(crate::verify::layouts(spec)) };
+    if last > spec.max_ranks() {
+        return Err(Failure::Usage(format!("`{}` is declared for at most {} ranks", spec.snake, spec.max_ranks())));
+    }
+    Ok((first..=last).filter_map(Layout::flat).collect())
+}
+
+impl Findings {
+    fn shape(&mut self, spec: &Spec<'_>, shape: &Shape) {
+        match instantiate(spec, shape) {
+            Ok(instance) => {
+                self.program(&lower::aicpu::lower(&instance), Options { symmetric: spec.headers.symmetric });
+            }
+            Err(faults) => {
+                self.cases += 1;
+                faults.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
+            }
+        }
+    }
+
+    fn program(&mut self, program: &Program, options: Options) {
+        self.cases += 1;
+        self.operations += program.num_ops();
+        let Report { diagnostics, in_place } = check::report(program, &options);
+        diagnostics.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
+        in_place.into_iter().for_each(|fault| add(&mut self.in_place, fault));
+    }
+
+    fn text(&self, name: &str, file: &str, command: &Command, style: Style) -> String {
+        let plural = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let mut text = report::text(file, &self.diagnostics, style);
+        if command.in_place {
+            text += &report::text(file, &self.in_place, style);
+        }
+        let verdict = match self.diagnostics.len() {
+            0 => "holds: no deadlock, no race, no lost notify, the right result".to_owned(),
+            n => format!("does not hold: {}", plural(n as u64, "fault")),
+        };
+        text +=
+            &format!("{name} {verdict} ({}, {})\n", plural(self.cases, "case"), plural(self.operations, "operation"));
+        match self.in_place.first() {
+            _ if !self.diagnostics.is_empty() => {}
+            None => text += "in place: no fault either, where the operator has that form\n",
+            Some(_) if command.in_place => text += "in place: does not hold\n",
+            Some(first) => {
+                let line = first.at.map_or(String::new(), |at| format!(" on line {}", at.line));
+                text += &format!("in place: breaks{line} (`--in-place` tells how)\n");
+            }
+        }
+        text
+    }
+
+    fn json(&self, file: &str, holds: bool) -> serde_json::Value {
+        let values = |all: &[Diagnostic]| all.iter().map(|one| report::value(file, one)).collect::<Vec<_>>();
+        json!({
+            "ok": holds,
+            "cases": self.cases,
+            "operations": self.operations,
+            "diagnostics": values(&self.diagnostics),
+            "in_place": values(&self.in_place),
+        })
+    }
+}
+
+/// Adds a diagnostic if its fault is not there yet.
+fn add(found: &mut Vec<Diagnostic>, new: Diagnostic) {
+    if !found.iter().any(|old| old.code == new.code && old.at == new.at) {
+        found.push(new);
+    }
+}
