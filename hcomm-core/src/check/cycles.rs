@@ -97,9 +97,10 @@ fn describe(model: &Model<'_>, cycle: &[Link]) -> Diagnostic {
     let mut diagnostic = Diagnostic::new(Code::H101, format!("deadlock: {who}, in a circle"), span(first.wait));
     for (at, link) in cycle.iter().take(MOST).enumerate() {
         let next = cycle[(at + 1) % cycle.len()];
+        let verb = if model.channel_of(link.wait).is_some() { "signals" } else { "sets" };
         let message = format!(
-            "{}, which {} does only after its own wait{}",
-            words::waits(model, link.wait),
+            "{}, which {} {verb} only after its own wait{}",
+            words::waits_on_thread(model, link.wait),
             words::thread(model, model.thread_of(link.record)),
             span(next.wait).map_or(String::new(), |at| format!(" on line {}", at.line)),
         );

@@ -5,7 +5,7 @@ use super::matching::Matching;
 use super::memory::Memory;
 use super::model::{Model, NONE};
 use super::result::{State, copies};
-use super::values::{self, Run, SPOILT, UNWRITTEN, Value, Values};
+use super::values::{self, Run, UNWRITTEN, Value, Values};
 use super::words::{self, bare_run, run};
 use crate::diag::{Code, Diagnostic};
 use crate::operator::{Buffer, Expected};
@@ -39,24 +39,23 @@ pub(super) fn check(
     matching: &Matching,
     memory: &Memory,
     state: &State,
-    mut is_wrong: bool,
     findings: &mut Findings<'_>,
 ) {
     let program = model.program;
+    let mut is_wrong = false;
     let mut unwritten: Option<(u32, u32)> = None;
     for rank in 0..program.num_ranks() {
         for chunk in 0..program.chunks(Buffer::Output, rank) {
             let cell = memory.cell(rank, Cell { buffer: Buffer::Output, chunk });
             let value = state.held[cell as usize];
             let expected = program.operator.expected(&program.shape, program.split, rank, chunk);
-            if value == SPOILT || holds(&state.values, value, expected, program.num_ranks()) {
+            if holds(&state.values, value, expected, program.num_ranks()) {
                 continue;
             }
             if value == UNWRITTEN {
                 unwritten.get_or_insert((rank, chunk));
                 continue;
             }
-            is_wrong = true;
             let writer = state.writer[cell as usize];
             let wrong = Wrong { rank, chunk, expected, value };
             if writer == NONE {
@@ -64,6 +63,7 @@ pub(super) fn check(
                 unwritten.get_or_insert((rank, chunk));
                 continue;
             }
+            is_wrong = true;
             let at = model.op(writer).at;
             let kind = wrong.kind(&state.values, program.num_ranks());
             findings.add(Code::H302, kind as u32, [at; 2], || describe(model, matching, memory, state, &wrong, writer));

@@ -26,7 +26,8 @@ pub(super) struct State {
     pub(super) writer: Vec<u32>,
 }
 
-/// Runs the program and compares the outputs. Whatever a statement in `racy` writes is unknown: its fault is told.
+/// Runs the program and compares the outputs. Whatever a statement in `racy` writes is unknown: its fault is told
+/// already.
 pub(super) fn check(
     model: &Model<'_>,
     matching: &Matching,
@@ -48,7 +49,10 @@ pub(super) fn check(
             return;
         }
     }
-    outputs::check(model, matching, memory, &state, is_wrong, findings);
+    // If something is wrong on the way, so are the outputs: one mistake should give one message.
+    if !is_wrong && racy.is_empty() {
+        outputs::check(model, matching, memory, &state, findings);
+    }
 }
 
 impl State {
@@ -171,7 +175,7 @@ impl Step<'_, '_, '_> {
                 Some(other) if other != have => {
                     format!("adds {held} (chunk {have} of a slot, in {from}) to chunk {other} of a slot, in {to}")
                 }
-                _ if of_place(dst) != have => {
+                _ if dst.buffer != Buffer::Scratch && of_place(dst) != have => {
                     let verb = if reduces { "adds" } else { "copies" };
                     format!(
                         "{verb} {held} (chunk {have} of a slot, in {from}) to {to}, which is chunk {} of a slot",

@@ -101,6 +101,16 @@ pub(super) fn waits(model: &Model<'_>, wait: u32) -> String {
     }
 }
 
+/// A wait as a clause that names the thread: `rank 1 (thread 2) waits for `done` from rank 0`.
+pub(super) fn waits_on_thread(model: &Model<'_>, wait: u32) -> String {
+    let OpKind::ChannelNotifyWait { peer, notify } = model.op(wait).kind else { return waits(model, wait) };
+    let thread = match model.local_thread(model.thread_of(wait)) {
+        0 => "main thread".into(),
+        local => format!("thread {local}"),
+    };
+    format!("rank {} ({thread}) waits for `{}` from rank {peer}", model.rank_of(wait), name(model.program, notify))
+}
+
 /// A record as a clause: `rank 0 signals `done` to rank 1`, `rank 1 sets notify 0 of its thread 2`.
 pub(super) fn records(model: &Model<'_>, record: u32) -> String {
     let rank = model.rank_of(record);

@@ -3,6 +3,8 @@
 
 mod accept;
 mod builders;
+mod in_place;
 mod mutants;
 mod oracle;
+mod reject;
 mod wild;
