@@ -7,4 +7,5 @@ mod in_place;
 mod mutants;
 mod oracle;
 mod reject;
+mod source;
 mod wild;
