@@ -204,8 +204,8 @@ impl<'m, 'p> Order<'m, 'p> {
         sent.first().is_some_and(|signal| signal.reach <= y_fork)
             || taken.last().is_some_and(|signal| x_join <= signal.reach)
             || self.join_after(channel, x_join) <= y_fork
-            || sent.iter().take(LOOK).any(|signal| self.same_thread_up_to(signal.wait, y))
-            || taken.iter().rev().take(LOOK).any(|signal| self.same_thread_up_to(x, signal.record))
+            || sent.iter().any(|signal| self.same_thread_up_to(signal.wait, y))
+            || taken.iter().any(|signal| self.same_thread_up_to(x, signal.record))
     }
 
     /// Whether the rules show that `x` of one repetition is before `y` of the next.
@@ -222,13 +222,13 @@ impl<'m, 'p> Order<'m, 'p> {
         let late = || {
             let joins = sent.first().is_some_and(|signal| signal.reach != NEVER_JOINED)
                 || self.join_after(channel, self.join[x as usize]) != NEVER_JOINED;
-            (forked && joins) || sent.iter().take(LOOK).any(|signal| self.before_next_on_rank(signal.wait, y))
+            (forked && joins) || sent.iter().any(|signal| self.before_next_on_rank(signal.wait, y))
         };
         // The step to the next one on x's rank, the signal in y's repetition.
         let early = || {
             let forks = taken.last().is_some_and(|signal| signal.reach != NEVER_FORKED)
                 || self.fork_before(channel, self.fork[y as usize]) != NEVER_FORKED;
-            (joined && forks) || taken.iter().rev().take(LOOK).any(|signal| self.before_next_on_rank(x, signal.record))
+            (joined && forks) || taken.iter().any(|signal| self.before_next_on_rank(x, signal.record))
         };
         late() || early() || {
             let on_threads = |signal: &Signal| {
@@ -277,28 +277,22 @@ impl<'m, 'p> Order<'m, 'p> {
         self.start[channel as usize] as usize..self.start[channel as usize + 1] as usize
     }
 
-    /// Signals whose record is on the thread of `x` and not before it.
+    /// The first few signals whose record is on the thread of `x` and not before it.
     fn recorded_from(&self, channel: u32, x: u32) -> &[Signal] {
         let signals = &self.by_record[self.signals(channel)];
         let end = self.model.ops_of(self.model.thread_of(x)).end;
-        let first = signals.partition_point(|signal| signal.record < x);
-        let rest = &signals[first..];
-        // The thread's own part only; the look-ups take its first few.
-        match rest.first() {
-            Some(signal) if signal.record < end => &rest[..rest.partition_point(|signal| signal.record < end)],
-            _ => &[],
-        }
+        let rest = &signals[signals.partition_point(|signal| signal.record < x)..];
+        let few = &rest[..rest.len().min(LOOK)];
+        &few[..few.partition_point(|signal| signal.record < end)]
     }
 
-    /// Signals whose wait is on the thread of `y` and not after it.
+    /// The last few signals whose wait is on the thread of `y` and not after it.
     fn taken_up_to(&self, channel: u32, y: u32) -> &[Signal] {
         let signals = &self.by_wait[self.signals(channel)];
         let start = self.model.ops_of(self.model.thread_of(y)).start;
         let rest = &signals[..signals.partition_point(|signal| signal.wait <= y)];
-        match rest.last() {
-            Some(signal) if signal.wait >= start => &rest[rest.partition_point(|signal| signal.wait < start)..],
-            _ => &[],
-        }
+        let few = &rest[rest.len().saturating_sub(LOOK)..];
+        &few[few.partition_point(|signal| signal.wait < start)..]
     }
 
     /// The least join of the waits whose records' forks are not before the position.

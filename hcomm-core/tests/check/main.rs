@@ -3,6 +3,7 @@
 
 mod accept;
 mod builders;
+mod hostile;
 mod in_place;
 mod mutants;
 mod oracle;
