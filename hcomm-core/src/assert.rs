@@ -73,32 +73,47 @@ pub const fn assert_budget(resource: &str, algorithm: &str, needs: &[(u32, u32)]
         let (ranks, need) = needs[i];
         if need as i128 > limit {
             let fits = if i == 0 { None } else { Some(needs[i - 1].0) };
-            let message = over_budget(resource, algorithm, ranks, need, limit, fits);
-            panic!("{}", message.text());
+            let message = over(resource, algorithm, ranks, need as i128, "the limit is ", limit);
+            panic!("{}", fitting(message, fits).text());
         }
         i += 1;
     }
 }
 
-/// `X needs 63 threads at 64 ranks, the limit is 8: fits up to 9 ranks`
-const fn over_budget(
-    resource: &str,
-    algorithm: &str,
-    ranks: u32,
-    need: u32,
-    limit: i128,
-    fits: Option<u32>,
-) -> Message {
-    let message = Message::new().with(algorithm).with(" needs ").with_number(need as i128).with(" ").with(resource);
-    let message = message.with(" at ").with_number(ranks as i128).with(" ranks, the limit is ").with_number(limit);
+/// `X needs 63 threads at 64 ranks, the limit is 8`
+pub(crate) const fn over(resource: &str, algorithm: &str, ranks: u32, need: i128, whose: &str, limit: i128) -> Message {
+    let message = Message::new().with(algorithm).with(" needs ").with_number(need).with(" ").with(resource);
+    message.with(" at ").with_number(ranks as i128).with(" ranks, ").with(whose).with_number(limit)
+}
+
+/// `: fits up to 9 ranks`
+const fn fitting(message: Message, fits: Option<u32>) -> Message {
     match fits {
         Some(fits) => message.with(": fits up to ").with_number(fits as i128).with(" ranks"),
         None => message.with(": fits no rank count that was tried"),
     }
 }
 
+/// `X is declared for 1 to 16 ranks, not 64`
+pub(crate) const fn undeclared(algorithm: &str, most: u32, ranks: u32) -> Message {
+    let message = Message::new().with(algorithm).with(" is declared for 1 to ").with_number(most as i128);
+    message.with(" ranks, not ").with_number(ranks as i128)
+}
+
+/// `X has a fault at 64 ranks: …`
+pub(crate) const fn faulty(algorithm: &str, ranks: u32) -> Message {
+    let message = Message::new().with(algorithm).with(" has a fault at ").with_number(ranks as i128);
+    message.with(" ranks: name them in its `verify` header to see which, or ask `hcomm check`")
+}
+
+/// `X has no rank 4 at 4 ranks`
+pub(crate) const fn no_rank(algorithm: &str, rank: u32, ranks: u32) -> Message {
+    let message = Message::new().with(algorithm).with(" has no rank ").with_number(rank as i128);
+    message.with(" at ").with_number(ranks as i128).with(" ranks")
+}
+
 /// Text in a `const` context, where formatting and allocation are not to be had. What does not fit is left out.
-struct Message {
+pub(crate) struct Message {
     bytes: [u8; MAX_MESSAGE],
     len: usize,
 }
@@ -140,7 +155,7 @@ impl Message {
         self
     }
 
-    const fn text(&self) -> &str {
+    pub(crate) const fn text(&self) -> &str {
         match core::str::from_utf8(self.bytes.split_at(self.len).0) {
             Ok(text) => text,
             Err(_) => "over budget",
@@ -153,22 +168,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_message_has_the_numbers() {
-        let message = over_budget("threads", "MeshAllGather", 64, 63, 8, Some(9));
+    fn messages_have_the_numbers() {
+        let message = fitting(over("threads", "MeshAllGather", 64, 63, "the limit is ", 8), Some(9));
         assert_eq!(message.text(), "MeshAllGather needs 63 threads at 64 ranks, the limit is 8: fits up to 9 ranks");
-        let message = over_budget("channels", "A", 2, 0, i128::MIN, None);
+        let message = fitting(over("channels", "A", 2, 0, "the limit is ", i128::MIN), None);
         assert_eq!(
             message.text(),
             "A needs 0 channels at 2 ranks, the limit is -170141183460469231731687303715884105728: fits no rank count \
              that was tried"
         );
+        assert_eq!(undeclared("A", 16, 64).text(), "A is declared for 1 to 16 ranks, not 64");
+        assert_eq!(no_rank("A", 4, 4).text(), "A has no rank 4 at 4 ranks");
+        let message = faulty("A", 64);
+        assert!(message.text().starts_with("A has a fault at 64 ranks: "), "{}", message.text());
     }
 
     #[test]
     fn a_long_name_is_left_out_whole() {
         let name = "ö".repeat(200);
-        let message = over_budget("threads", &name, 4, 3, 2, Some(3));
-        assert_eq!(message.text(), " needs 3 threads at 4 ranks, the limit is 2: fits up to 3 ranks");
+        assert_eq!(no_rank(&name, 4, 4).text(), " has no rank 4 at 4 ranks");
     }
 
     #[test]

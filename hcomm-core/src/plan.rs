@@ -1,5 +1,6 @@
 //! What an algorithm's item offers in `const` contexts: counts and plans.
 
+use crate::assert;
 use crate::resources::{self, Resources};
 use crate::shape::{Layout, Shape};
 use crate::spec::Spec;
@@ -43,9 +44,18 @@ macro_rules! plan_for {
 /// If the algorithm is not declared for `ranks`, or has a fault there. In a `const` that is a compile error.
 #[track_caller]
 pub const fn resources(spec: &Spec<'_>, ranks: u32) -> Resources {
+    declared(spec, ranks);
     match checked_resources(spec, ranks) {
         Some(resources) => resources,
-        None => panic!("the algorithm cannot run on this many ranks: see its `max_ranks`"),
+        None => panic!("{}", assert::faulty(spec.name, ranks).text()),
+    }
+}
+
+/// Asserts that the algorithm is declared for `ranks`.
+#[track_caller]
+const fn declared(spec: &Spec<'_>, ranks: u32) {
+    if ranks == 0 || ranks > spec.max_ranks() {
+        panic!("{}", assert::undeclared(spec.name, spec.max_ranks(), ranks).text());
     }
 }
 
@@ -75,13 +85,16 @@ pub const fn checked_resources(spec: &Spec<'_>, ranks: u32) -> Option<Resources>
 /// If the algorithm is not declared for `ranks`, there is no such rank, or it has a fault there.
 #[track_caller]
 pub const fn resources_at(spec: &Spec<'_>, ranks: u32, rank: u32) -> Resources {
-    assert!(ranks <= spec.max_ranks(), "the algorithm cannot run on this many ranks: see its `max_ranks`");
-    assert!(rank < ranks, "there is no such rank");
-    let Some(layout) = Layout::flat(ranks) else { panic!("no communicator has this many ranks") };
-    match resources::of_rank(spec, &Shape::new(layout), rank) {
-        Ok(resources) => resources,
-        Err(_) => panic!("the algorithm has a fault at this rank count: `hcomm check` tells which"),
+    declared(spec, ranks);
+    if rank >= ranks {
+        panic!("{}", assert::no_rank(spec.name, rank, ranks).text());
     }
+    if let Some(layout) = Layout::flat(ranks)
+        && let Ok(resources) = resources::of_rank(spec, &Shape::new(layout), rank)
+    {
+        return resources;
+    }
+    panic!("{}", assert::faulty(spec.name, ranks).text())
 }
 
 /// The plan for `ranks` ranks.
@@ -91,18 +104,25 @@ pub const fn resources_at(spec: &Spec<'_>, ranks: u32, rank: u32) -> Resources {
 /// If the algorithm is not declared for `ranks`, has a fault there, or is over its budget or the product's limits.
 #[track_caller]
 pub const fn plan(spec: &Spec<'static>, ranks: u32) -> Plan {
-    assert!(ranks <= spec.max_ranks(), "this is more ranks than the algorithm's `max_ranks`");
     let need = resources(spec, ranks);
-    assert!(crate::verify::LIMITS.first_overrun(&need).is_none(), "this needs more than a communicator has");
+    if let Some((field, need, limit)) = crate::verify::LIMITS.first_overrun(&need) {
+        let (need, limit) = (need as i128, limit as i128);
+        panic!("{}", assert::over(field.name(), spec.name, ranks, need, "a communicator has ", limit).text());
+    }
     let (mut i, budget) = (0, spec.headers.budget);
     while i < budget.len() {
         let (field, limit) = budget[i];
-        let Some(layout) = Layout::flat(ranks) else { panic!("no communicator has this many ranks") };
-        let fits = match crate::eval::value(spec, Shape::new(layout), limit) {
-            Ok(limit) => need.get(field) as i64 <= limit,
-            Err(_) => false,
-        };
-        assert!(fits, "this needs more than the algorithm's `budget`");
+        if let Some(layout) = Layout::flat(ranks)
+            && let Ok(limit) = crate::eval::value(spec, Shape::new(layout), limit)
+        {
+            let need = need.get(field) as i64;
+            if need > limit {
+                let (need, limit) = (need as i128, limit as i128);
+                panic!("{}", assert::over(field.name(), spec.name, ranks, need, "its budget is ", limit).text());
+            }
+        } else {
+            panic!("{}", assert::faulty(spec.name, ranks).text());
+        }
         i += 1;
     }
     Plan { algorithm: spec.snake, ranks, resources: need }

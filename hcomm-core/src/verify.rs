@@ -147,18 +147,27 @@ fn budget(spec: &Spec<'_>) -> Option<Diagnostic> {
             }
         }
     }
-    let failing = counted_ranks(spec).into_iter().find(|ranks| overrun(spec, *ranks).is_some())?;
+    let counted = counted_ranks(spec);
+    let found = counted.iter().copied().find(|ranks| overrun(spec, *ranks).is_some())?;
+    let fits = largest_fit(spec, found);
+    let failing = fits.map_or(found, |fits| fits + 1);
     let (field, need, limit, span) = overrun(spec, failing)?;
-    let fits = largest_fit(spec, failing);
+    // What it comes to at the largest rank count that the algorithm is for.
+    let most = counted.last().copied().filter(|most| *most > failing);
+    let most = most.and_then(|most| {
+        let need = resources::of_layout(spec, Layout::flat(most)?).ok()?.get(field);
+        Some(format!(" ({need} at {most})"))
+    });
     let at = spec.span(span.unwrap_or(SpanId(0)));
     let whose = match span {
         Some(_) => format!("the budget is {limit}"),
         None => format!("a communicator has {limit}"),
     };
     let message = format!(
-        "`{}` needs {need} {} at {failing} ranks, and {whose}: it {}",
+        "`{}` needs {need} {} at {failing} ranks{}, and {whose}: it {}",
         spec.name,
         field.name(),
+        most.unwrap_or_default(),
         fits_text(fits)
     );
     let mut diagnostic = Diagnostic::new(Code::H401, message, Some(at));

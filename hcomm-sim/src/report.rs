@@ -17,7 +17,7 @@ pub struct Report {
     pub operator: Operator,
     /// How many ranks.
     pub ranks: u32,
-    /// Elements of a slot.
+    /// Elements of the largest slot.
     pub count: u64,
     /// Their type.
     pub dtype: DataType,
@@ -33,6 +33,9 @@ pub struct Report {
     pub operations: u64,
     /// Bytes of outputs that were compared with what they must be: all of them, in every invocation that ended.
     pub bytes_checked: u64,
+    /// Those of them that are the very bytes of the input that they must hold, in a run with so many bytes that these
+    /// were not drawn again. In a run of up to 256 MiB of outputs there are none: all are drawn again and compared.
+    pub bytes_identical: u64,
     /// Elements that are not what they must be.
     pub mismatches: Events<Mismatch>,
     /// Reads of bytes that nothing had written. The bytes that come of it count as mismatches wherever they end.

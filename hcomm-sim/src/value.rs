@@ -6,7 +6,7 @@
 //! * `max` and `min` of floats are IEEE 754-2019's `maximum` and `minimum`: NaN if either is NaN (the canonical quiet
 //!   NaN, so that no payload depends on the order), and −0 is below +0. So they do not depend on the order at all.
 //!
-//! A new type is one [`Element`] implementation and one line in [`with_element`].
+//! A new type is one implementation of `Element` and one line in `with_element`.
 
 use half::{bf16, f16};
 use hcomm_core::dtype::{DataType, ReduceOp};

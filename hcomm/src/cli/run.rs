@@ -78,8 +78,12 @@ fn summary(command: &Command, program: &Program, need: Option<&Resources>, repor
         plural(report.operations, "operation")
     );
     let verdict = if report.ok() { "verified   " } else { "WRONG      " };
+    let identical = match report.bytes_identical {
+        0 => String::new(),
+        n => format!(" ({n} by being the input's own bytes)"),
+    };
     text + &format!(
-        "{verdict}{} compared, {}\n",
+        "{verdict}{} compared{identical}, {}\n",
         plural(report.bytes_checked, "byte"),
         match report.mismatches.count {
             0 => "all as they must be".into(),
@@ -102,6 +106,7 @@ fn value(program: &Program, need: Option<&Resources>, report: &Report, diagnosti
         "in_place": report.in_place,
         "repeat": report.repeat,
         "bytes_checked": report.bytes_checked,
+        "bytes_identical": report.bytes_identical,
         "mismatches": report.mismatches.count,
         "rounds": report.rounds,
         "operations": report.operations,
