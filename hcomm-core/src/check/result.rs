@@ -158,11 +158,7 @@ impl Step<'_, '_, '_> {
         };
         let (to_place, from_place) = (place(dst, self.sides.0), place(src, self.sides.1));
         let (have, into_class) = (class(value), into.map(class));
-        if have == claim
-            && from_place == claim
-            && to_place == claim
-            && into_class.is_none_or(|class| class == claim)
-        {
+        if have == claim && from_place == claim && to_place == claim && into_class.is_none_or(|class| class == claim) {
             return true;
         }
         let (rank, at) = (self.model.rank_of(self.op), self.model.op(self.op).at);
