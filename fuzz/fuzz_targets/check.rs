@@ -81,7 +81,9 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     for seed in 0..3 {
-        let config = Config::new(7, DataType::Int32).hccl_buffer(1 << 16).repeat(3).schedule(Schedule::Random { seed });
+        // One smallest cell a chunk, so that there are several.
+        let buffer = 128 * u64::from(program.scratch);
+        let config = Config::new(70, DataType::Int32).hccl_buffer(buffer).repeat(2).schedule(Schedule::Random { seed });
         match hcomm_sim::run(&program, &config) {
             Ok(report) => assert!(report.ok(), "the checks pass what goes wrong: {report}\n{program}"),
             Err(error) => panic!("the checks pass what cannot be run: {error}\n{program}"),

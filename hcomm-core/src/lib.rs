@@ -8,6 +8,7 @@
 
 mod assert;
 pub mod check;
+pub mod counts;
 pub mod diag;
 pub mod draw;
 pub mod dtype;

@@ -25,6 +25,16 @@ pub enum Operator {
     SendRecv,
     /// No data: every rank's end comes after every rank's start.
     Barrier,
+    /// As all_gather, with a count and a place in the output for each rank.
+    AllGatherV,
+    /// As reduce_scatter, with a count and a place in the input for each rank.
+    ReduceScatterV,
+    /// As all_to_all, with a count for each pair of ranks, and places in both buffers.
+    AllToAllV,
+    /// As all_to_all_v, where every rank knows all counts, and buffers have no gaps.
+    AllToAllVc,
+    /// Items to send and to receive, which match in pairs: at most one for each ordered pair of ranks.
+    BatchSendRecv,
 }
 
 /// A buffer of a rank.
@@ -52,6 +62,17 @@ impl Buffer {
     pub const ALL: [Buffer; 3] = [Buffer::Input, Buffer::Output, Buffer::Scratch];
 }
 
+/// Whose counts a slot has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountsBy {
+    /// Every slot has the same count.
+    All,
+    /// A slot has the count of a rank.
+    Rank,
+    /// A slot has the count of a pair of ranks: from whom, to whom.
+    Pair,
+}
+
 /// What a chunk of an output must hold when the operator ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
@@ -71,7 +92,7 @@ pub enum Expected {
 
 impl Operator {
     /// All operators, in the order of DESIGN section 5.
-    pub const ALL: [Operator; 10] = [
+    pub const ALL: [Operator; 15] = [
         Operator::AllGather,
         Operator::ReduceScatter,
         Operator::AllReduce,
@@ -82,6 +103,11 @@ impl Operator {
         Operator::AllToAll,
         Operator::SendRecv,
         Operator::Barrier,
+        Operator::AllGatherV,
+        Operator::ReduceScatterV,
+        Operator::AllToAllV,
+        Operator::AllToAllVc,
+        Operator::BatchSendRecv,
     ];
 
     /// The name in the language, `all_gather`.
@@ -97,6 +123,11 @@ impl Operator {
             Operator::AllToAll => "all_to_all",
             Operator::SendRecv => "send_recv",
             Operator::Barrier => "barrier",
+            Operator::AllGatherV => "all_gather_v",
+            Operator::ReduceScatterV => "reduce_scatter_v",
+            Operator::AllToAllV => "all_to_all_v",
+            Operator::AllToAllVc => "all_to_all_vc",
+            Operator::BatchSendRecv => "batch_send_recv",
         }
     }
 
@@ -117,7 +148,7 @@ impl Operator {
 
     /// Whether the operator reduces, so that `+=` has a meaning.
     pub const fn reduces(self) -> bool {
-        matches!(self, Operator::AllReduce | Operator::Reduce | Operator::ReduceScatter)
+        matches!(self, Operator::AllReduce | Operator::Reduce | Operator::ReduceScatter | Operator::ReduceScatterV)
     }
 
     /// Whether `split` defaults to the number of ranks (and otherwise to 1).
@@ -128,8 +159,13 @@ impl Operator {
     /// Slots of the input on `rank`: a slot is `count` elements, and `split` chunks.
     pub const fn input_slots(self, shape: &Shape, rank: u32) -> u32 {
         match self {
-            Operator::AllGather | Operator::AllReduce | Operator::Reduce | Operator::Gather => 1,
-            Operator::ReduceScatter | Operator::AllToAll => shape.ranks(),
+            Operator::AllGather | Operator::AllGatherV | Operator::AllReduce | Operator::Reduce | Operator::Gather => 1,
+            Operator::ReduceScatter
+            | Operator::ReduceScatterV
+            | Operator::AllToAll
+            | Operator::AllToAllV
+            | Operator::AllToAllVc
+            | Operator::BatchSendRecv => shape.ranks(),
             Operator::Broadcast => (rank == shape.root) as u32,
             Operator::Scatter => {
                 if rank == shape.root {
@@ -146,8 +182,17 @@ impl Operator {
     /// Slots of the output on `rank`: a slot is `count` elements, and `split` chunks.
     pub const fn output_slots(self, shape: &Shape, rank: u32) -> u32 {
         match self {
-            Operator::AllGather | Operator::AllToAll => shape.ranks(),
-            Operator::ReduceScatter | Operator::AllReduce | Operator::Broadcast | Operator::Scatter => 1,
+            Operator::AllGather
+            | Operator::AllGatherV
+            | Operator::AllToAll
+            | Operator::AllToAllV
+            | Operator::AllToAllVc
+            | Operator::BatchSendRecv => shape.ranks(),
+            Operator::ReduceScatter
+            | Operator::ReduceScatterV
+            | Operator::AllReduce
+            | Operator::Broadcast
+            | Operator::Scatter => 1,
             Operator::Reduce => (rank == shape.root) as u32,
             Operator::Gather => {
                 if rank == shape.root {
@@ -168,10 +213,53 @@ impl Operator {
             | Operator::ReduceScatter
             | Operator::Scatter
             | Operator::Gather
-            | Operator::AllToAll => ranks,
+            | Operator::AllToAll
+            | Operator::AllGatherV
+            | Operator::ReduceScatterV
+            | Operator::AllToAllV
+            | Operator::AllToAllVc
+            | Operator::BatchSendRecv => ranks,
             Operator::AllReduce | Operator::Broadcast | Operator::Reduce | Operator::SendRecv => 1,
             Operator::Barrier => 0,
         }
+    }
+
+    /// Whose counts a slot has: the same everywhere, one for each rank, or one for each pair of ranks.
+    pub const fn counts(self) -> CountsBy {
+        match self {
+            Operator::AllGatherV | Operator::ReduceScatterV => CountsBy::Rank,
+            Operator::AllToAllV | Operator::AllToAllVc | Operator::BatchSendRecv => CountsBy::Pair,
+            _ => CountsBy::All,
+        }
+    }
+
+    /// How many length classes there are, with `split` chunks a slot: chunks of one class are of one length.
+    pub const fn classes(self, ranks: u32, split: u32) -> u32 {
+        match self.counts() {
+            CountsBy::All => split,
+            CountsBy::Rank => ranks.saturating_mul(split),
+            CountsBy::Pair => ranks.saturating_mul(ranks).saturating_mul(split),
+        }
+    }
+
+    /// The length class of chunk `chunk` of `rank`'s input or output, below [`classes`](Self::classes): chunk k of a
+    /// slot, and where counts are by rank or by pair, of whose slot.
+    pub const fn class(self, ranks: u32, split: u32, buffer: Buffer, rank: u32, chunk: u32) -> u32 {
+        let (slot, part) = (chunk / split, chunk % split);
+        let owner = match (self, buffer) {
+            // The one slot of that buffer is the rank's own.
+            (Operator::AllGatherV, Buffer::Input) | (Operator::ReduceScatterV, Buffer::Output) => rank,
+            (Operator::AllGatherV | Operator::ReduceScatterV, _) => slot,
+            // From the rank to the slot's, and from the slot's rank to this one.
+            (Operator::AllToAllV | Operator::AllToAllVc | Operator::BatchSendRecv, Buffer::Input) => {
+                rank.wrapping_mul(ranks).wrapping_add(slot)
+            }
+            (Operator::AllToAllV | Operator::AllToAllVc | Operator::BatchSendRecv, _) => {
+                slot.wrapping_mul(ranks).wrapping_add(rank)
+            }
+            _ => return part,
+        };
+        owner.wrapping_mul(split).wrapping_add(part)
     }
 
     /// What chunk `chunk` of `rank`'s output must hold (DESIGN section 5), with `split` chunks a slot.
@@ -180,12 +268,14 @@ impl Operator {
     pub const fn expected(self, shape: &Shape, split: u32, rank: u32, chunk: u32) -> Expected {
         let (slot, part) = (chunk / split, chunk % split);
         match self {
-            Operator::AllGather | Operator::Gather => Expected::Copy { rank: slot, chunk: part },
-            Operator::ReduceScatter => Expected::Reduction { chunk: rank * split + part },
+            Operator::AllGather | Operator::AllGatherV | Operator::Gather => Expected::Copy { rank: slot, chunk: part },
+            Operator::ReduceScatter | Operator::ReduceScatterV => Expected::Reduction { chunk: rank * split + part },
             Operator::AllReduce | Operator::Reduce => Expected::Reduction { chunk: part },
             Operator::Broadcast => Expected::Copy { rank: shape.root, chunk: part },
             Operator::Scatter => Expected::Copy { rank: shape.root, chunk: rank * split + part },
-            Operator::AllToAll => Expected::Copy { rank: slot, chunk: rank * split + part },
+            Operator::AllToAll | Operator::AllToAllV | Operator::AllToAllVc | Operator::BatchSendRecv => {
+                Expected::Copy { rank: slot, chunk: rank * split + part }
+            }
             Operator::SendRecv | Operator::Barrier => Expected::Copy { rank: shape.src, chunk: part },
         }
     }

@@ -105,8 +105,9 @@ pub enum OpKind {
 
 /// A run of chunks that moves from one buffer to another.
 ///
-/// Chunk `j` of the run has length class `(class + j) mod split`, at both ends. A chunk of `input` or `output` has
-/// class `chunk mod split`; a cell of `scratch` has the class of what it holds.
+/// Chunk `j` of the run has length class `(class + j) mod classes`, at both ends ([`Program::classes`]). A chunk of
+/// `input` or `output` has the class of its place ([`Program::class_of`]); a cell of `scratch` has the class of what it
+/// holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// Where to. The peer's memory for the Write operations, mine for the others.
@@ -115,7 +116,7 @@ pub struct Transfer {
     pub src: Cell,
     /// How many chunks, at least 1.
     pub len: u32,
-    /// The length class of the first chunk, below `split`.
+    /// The length class of the first chunk, below [`Program::classes`].
     pub class: u32,
 }
 
@@ -210,6 +211,16 @@ impl Program {
             Buffer::Output => self.operator.output_slots(&self.shape, rank).saturating_mul(self.split),
             Buffer::Scratch => self.scratch,
         }
+    }
+
+    /// How many length classes there are.
+    pub fn classes(&self) -> u32 {
+        self.operator.classes(self.num_ranks(), self.split)
+    }
+
+    /// The length class of a chunk of a rank's `input` or `output`.
+    pub fn class_of(&self, buffer: Buffer, rank: u32, chunk: u32) -> u32 {
+        self.operator.class(self.num_ranks(), self.split.max(1), buffer, rank, chunk)
     }
 
     /// Operations on all ranks, for one pass.

@@ -10,10 +10,15 @@
 //!   that much, whole elements otherwise.
 //! * A **cell** of scratch is as long as the round's longest chunk, rounded up to 128 bytes. Cell `i` starts at
 //!   `i * cell`.
-//! * In `input` and `output`, slot `i` starts at `i * count` elements, whatever the round.
+//! * In `input` and `output`, slot `i` starts at `i * count` elements, whatever the round; in the V operators, where
+//!   its displacement says. There every slot is cut by its own count, a cell is as long as the longest chunk of all, and
+//!   a slot that has no elements left takes part in the handshakes alone.
 
+use std::sync::Arc;
+
+use crate::counts::{Counts, CountsError};
 use crate::operator::Buffer;
-use crate::program::{Program, Transfer};
+use crate::program::{Cell, Program, Transfer};
 
 /// HCCL's slice alignment in bytes (facts 2.2: `HCCL_MIN_SLICE_ALIGN`).
 pub const ALIGN: u64 = 128;
@@ -24,36 +29,53 @@ pub const DEFAULT_HCCL_BUFFER: u64 = 200 << 20;
 /// The largest element count of an operator (facts 2.2: `SYS_MAX_COUNT`).
 pub const MAX_COUNT: u64 = 0x7_FFFF_FFFF;
 
-/// How a count is cut into rounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How counts are cut into rounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rounds {
-    /// Elements of a slot.
+    /// Elements and places of slots.
+    counts: Arc<Counts>,
+    /// Elements of the largest slot.
     pub count: u64,
     /// Bytes of an element.
     pub element: u64,
     /// Chunks a slot.
     pub split: u64,
-    /// Elements of a slot in every round but the last.
+    /// Elements of a slot in every round but its last.
     pub per_round: u64,
     /// How many rounds, at least 1.
     pub rounds: u64,
+    /// How many length classes there are.
+    classes: u64,
+    /// Where slots start: for counts that are not the same for all.
+    slots: Option<Arc<Slots>>,
+}
+
+/// Where the slots of every rank's `input` and `output` start, in elements: only where counts differ.
+#[derive(Debug, PartialEq, Eq)]
+struct Slots {
+    /// By rank and slot.
+    starts: [Vec<Vec<u64>>; 2],
 }
 
 /// One round: the piece of every slot that it works on, and the chunks in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// Bytes of a slot.
-    slot: u64,
-    /// Where the piece starts in a slot, in bytes.
-    start: u64,
-    /// Bytes of the piece.
-    piece: u64,
-    /// Bytes of every chunk but the last ones.
-    chunk: u64,
+    rounds: Rounds,
+    /// The first element of a slot that it works on.
+    first: u64,
+    /// Of the largest slot.
+    largest: Piece,
     /// Bytes of a cell of scratch.
     cell: u64,
-    /// Chunks a slot.
-    split: u64,
+}
+
+/// The piece of a slot that a round works on, and how it is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    /// Bytes of the piece.
+    bytes: u64,
+    /// Bytes of every chunk but the last ones.
+    chunk: u64,
 }
 
 /// A run of bytes that one hardware operation moves.
@@ -80,26 +102,26 @@ pub enum SizeError {
         /// Bytes needed.
         need: u64,
     },
-    /// The count is larger than any operator takes.
-    #[error("a count of {count} is too large: an operator takes at most {MAX_COUNT} elements")]
-    CountTooLarge {
-        /// Elements given.
-        count: u64,
-    },
+    /// The counts do not fit the program.
+    #[error(transparent)]
+    Counts(#[from] CountsError),
 }
 
 impl Rounds {
-    /// Cuts `count` elements of `element` bytes for `program`, with `hccl_buffer` bytes of scratch. `element` is a
+    /// Cuts `counts` of elements of `element` bytes for `program`, with `hccl_buffer` bytes of scratch. `element` is a
     /// power of two up to [`ALIGN`], as the size of every data type is.
     ///
     /// # Errors
     ///
-    /// If the buffer does not hold 128 bytes for every cell, or the count is over [`MAX_COUNT`].
-    pub fn new(program: &Program, count: u64, element: u32, hccl_buffer: u64) -> Result<Rounds, SizeError> {
-        let (split, element) = (u64::from(program.split.max(1)), u64::from(element.max(1)));
-        if count > MAX_COUNT {
-            return Err(SizeError::CountTooLarge { count });
-        }
+    /// If the buffer does not hold 128 bytes for every cell, or the counts do not fit the program.
+    pub fn new(
+        program: &Program,
+        counts: impl Into<Counts>,
+        element: u32,
+        hccl_buffer: u64,
+    ) -> Result<Rounds, SizeError> {
+        let (counts, split, element) = (counts.into(), u64::from(program.split.max(1)), u64::from(element.max(1)));
+        counts.check(program)?;
         let cells = u64::from(program.scratch);
         let mut piece = MAX_TRANSFER / ALIGN * ALIGN;
         if let Some(share) = hccl_buffer.checked_div(cells) {
@@ -110,43 +132,81 @@ impl Rounds {
             }
             piece = piece.min(cell.saturating_mul(split));
         }
-        let per_round = (piece / element).max(1);
-        Ok(Rounds { count, element, split, per_round, rounds: count.div_ceil(per_round).max(1) })
+        let (per_round, count) = ((piece / element).max(1), counts.largest());
+        let slots = (!matches!(counts, Counts::Same(_))).then(|| Arc::new(Slots::new(program, &counts)));
+        let rounds = count.div_ceil(per_round).max(1);
+        let classes = u64::from(program.operator.classes(program.num_ranks(), program.split.max(1)));
+        Ok(Rounds { counts: Arc::new(counts), count, element, split, per_round, rounds, classes, slots })
+    }
+
+    /// Elements and places of slots.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     /// Round `index`, which is below [`rounds`](Self::rounds): any later one is a round of nothing.
     pub fn round(&self, index: u64) -> Round {
-        let first = index.saturating_mul(self.per_round).min(self.count);
-        let piece = self.per_round.min(self.count - first).saturating_mul(self.element);
-        let even = piece.div_ceil(self.split);
-        let unit = if piece >= self.split * ALIGN { ALIGN } else { self.element };
-        let chunk = even.next_multiple_of(unit);
-        Round {
-            slot: self.count.saturating_mul(self.element),
-            start: first.saturating_mul(self.element),
-            piece,
-            chunk,
-            cell: chunk.next_multiple_of(ALIGN),
-            split: self.split,
-        }
+        let first = index.saturating_mul(self.per_round);
+        let largest = self.piece(first, self.count);
+        Round { first, largest, cell: largest.chunk.next_multiple_of(ALIGN), rounds: self.clone() }
     }
 
     /// The round that works on element `element` of every slot.
     pub fn round_of(&self, element: u64) -> u64 {
         element / self.per_round.max(1)
     }
+
+    /// The piece of a slot of `count` elements from element `first` on.
+    fn piece(&self, first: u64, count: u64) -> Piece {
+        let bytes = self.per_round.min(count.saturating_sub(first)).saturating_mul(self.element);
+        let even = bytes.div_ceil(self.split);
+        let unit = if bytes >= self.split * ALIGN { ALIGN } else { self.element };
+        Piece { bytes, chunk: even.next_multiple_of(unit) }
+    }
+}
+
+impl Slots {
+    fn new(program: &Program, counts: &Counts) -> Slots {
+        let starts = |buffer: Buffer| {
+            let slots = |rank| match buffer {
+                Buffer::Input => program.operator.input_slots(&program.shape, rank),
+                _ => program.operator.output_slots(&program.shape, rank),
+            };
+            let start = |rank, slot| counts.extent(program, buffer, rank, slot).start;
+            (0..program.num_ranks()).map(|rank| (0..slots(rank)).map(|slot| start(rank, slot)).collect()).collect()
+        };
+        Slots { starts: [starts(Buffer::Input), starts(Buffer::Output)] }
+    }
+
+    fn start(&self, buffer: Buffer, rank: u32, slot: u64) -> u64 {
+        let table = &self.starts[usize::from(buffer == Buffer::Output)];
+        table.get(rank as usize).and_then(|slots| slots.get(slot as usize)).copied().unwrap_or(0)
+    }
 }
 
 impl Round {
-    /// Bytes of a chunk of length class `class`, which is below the split.
+    /// Bytes of a chunk of length class `class`, which is below [`Program::classes`].
     pub fn chunk_len(&self, class: u32) -> u64 {
-        let start = (u64::from(class) * self.chunk).min(self.piece);
-        self.chunk.min(self.piece - start)
+        let (piece, part) = self.piece_of(class);
+        let start = part.saturating_mul(piece.chunk).min(piece.bytes);
+        piece.chunk.min(piece.bytes - start)
     }
 
-    /// Where the chunks of a slot start in it, and how many bytes of it this round works on.
+    /// The piece of the slot that chunks of a class are of, and which chunk of it they are.
+    fn piece_of(&self, class: u32) -> (Piece, u64) {
+        let part = u64::from(class) % self.rounds.split;
+        match self.rounds.slots {
+            None => (self.largest, part),
+            Some(_) => {
+                let count = self.rounds.counts.of_class(class, self.rounds.split);
+                (self.rounds.piece(self.first, count), part)
+            }
+        }
+    }
+
+    /// Where the piece of the largest slot starts in it, and how many bytes it has.
     pub fn piece(&self) -> (u64, u64) {
-        (self.start, self.piece)
+        (self.first.min(self.rounds.count).saturating_mul(self.rounds.element), self.largest.bytes)
     }
 
     /// Bytes of a cell of scratch.
@@ -154,47 +214,55 @@ impl Round {
         self.cell
     }
 
-    /// Which chunk of its slot byte `byte` of the slot is in, if this round works on it.
-    pub fn chunk_at(&self, byte: u64) -> Option<u64> {
-        let within = byte.checked_sub(self.start).filter(|within| *within < self.piece)?;
-        within.checked_div(self.chunk)
+    /// Which chunk of its slot of `count` elements byte `byte` of the slot is in, if this round works on it.
+    pub fn chunk_at(&self, count: u64, byte: u64) -> Option<u64> {
+        let piece = self.rounds.piece(self.first, count);
+        let start = self.first.saturating_mul(self.rounds.element);
+        let within = byte.checked_sub(start).filter(|within| *within < piece.bytes)?;
+        within.checked_div(piece.chunk)
     }
 
-    /// The byte at which chunk `chunk` of `buffer` starts.
-    pub fn offset(&self, buffer: Buffer, chunk: u32) -> u64 {
-        self.place(buffer, u64::from(chunk))
-    }
-
-    /// [`offset`](Self::offset) of a chunk that may be past every buffer, where it saturates.
-    fn place(&self, buffer: Buffer, chunk: u64) -> u64 {
-        match buffer {
-            Buffer::Scratch => chunk.saturating_mul(self.cell),
-            Buffer::Input | Buffer::Output => {
-                let (slot, part) = (chunk / self.split, chunk % self.split);
-                slot.saturating_mul(self.slot)
-                    .saturating_add(self.start)
-                    .saturating_add(part.saturating_mul(self.chunk).min(self.piece))
-            }
+    /// The byte at which chunk `chunk` of a rank's `buffer` starts, where the chunk is of length class `class`. It
+    /// saturates for a chunk that is past every buffer.
+    pub fn offset(&self, buffer: Buffer, rank: u32, chunk: u64, class: u32) -> u64 {
+        if buffer == Buffer::Scratch {
+            return chunk.saturating_mul(self.cell);
         }
+        let Rounds { split, element, count, .. } = self.rounds;
+        let (piece, part) = self.piece_of(class);
+        let start = match &self.rounds.slots {
+            None => (chunk / split).saturating_mul(count),
+            Some(slots) => slots.start(buffer, rank, chunk / split),
+        };
+        // Of an empty piece any place will do: the slot's start is in the buffer.
+        let first = if piece.bytes == 0 { 0 } else { self.first };
+        start
+            .saturating_add(first)
+            .saturating_mul(element)
+            .saturating_add(part.saturating_mul(piece.chunk).min(piece.bytes))
     }
 
-    /// The hardware operations that a transfer takes: one for every run of chunks that lies without gaps at both
-    /// ends, cut at [`MAX_TRANSFER`]. None if every chunk is empty.
-    pub fn segments(&self, transfer: &Transfer) -> Vec<Segment> {
-        self.segments_iter(transfer).collect()
+    /// The hardware operations that a transfer to rank `to` from rank `from` takes: one for every run of chunks that
+    /// lies without gaps at both ends, cut at [`MAX_TRANSFER`]. None if every chunk is empty.
+    pub fn segments(&self, transfer: &Transfer, to: u32, from: u32) -> Vec<Segment> {
+        self.segments_iter(transfer, to, from).collect()
     }
 
-    /// [`segments`](Self::segments), one at a time: nothing is allocated, and empty chunks cost nothing.
-    pub fn segments_iter(&self, transfer: &Transfer) -> Segments {
-        Segments { round: *self, transfer: *transfer, next: 0, rest: None }
+    /// [`segments`](Self::segments), one at a time: nothing is allocated, and empty chunks cost little.
+    pub fn segments_iter(&self, transfer: &Transfer, to: u32, from: u32) -> Segments {
+        Segments { round: self.clone(), transfer: *transfer, to, from, next: 0, rest: None }
     }
 }
 
 /// The segments of a transfer in a round, in order. Made by [`Round::segments_iter`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Segments {
     round: Round,
     transfer: Transfer,
+    /// Whose memory is written.
+    to: u32,
+    /// Whose memory is read.
+    from: u32,
     /// The first chunk of the run that is not yet in a segment.
     next: u64,
     /// What is left of a run of chunks that was longer than a transfer may be.
@@ -204,22 +272,24 @@ pub struct Segments {
 impl Segments {
     /// The next chunk that is not empty.
     fn chunk(&mut self) -> Option<Segment> {
-        let (round, transfer) = (&self.round, &self.transfer);
-        if round.chunk == 0 {
+        let (round, transfer, split) = (&self.round, &self.transfer, self.round.rounds.split);
+        if round.largest.chunk == 0 {
             return None;
         }
         while self.next < u64::from(transfer.len) {
-            let class = (u64::from(transfer.class) + self.next) % round.split;
-            let before = class * round.chunk;
-            if before >= round.piece {
+            let class = ((u64::from(transfer.class) + self.next) % round.rounds.classes) as u32;
+            let (piece, part) = round.piece_of(class);
+            let before = part.saturating_mul(piece.chunk);
+            if before >= piece.bytes {
                 // So are all that follow in this slot.
-                self.next += round.split - class;
+                self.next += split - part;
                 continue;
             }
+            let place = |cell: Cell, rank| round.offset(cell.buffer, rank, u64::from(cell.chunk) + self.next, class);
             return Some(Segment {
-                dst: round.place(transfer.dst.buffer, u64::from(transfer.dst.chunk) + self.next),
-                src: round.place(transfer.src.buffer, u64::from(transfer.src.chunk) + self.next),
-                len: round.chunk.min(round.piece - before),
+                dst: place(transfer.dst, self.to),
+                src: place(transfer.src, self.from),
+                len: piece.chunk.min(piece.bytes - before),
             });
         }
         None

@@ -44,8 +44,11 @@ fn tokens_at(parsed: &Parsed, at: Option<spec::Span>) -> TokenSpan {
 /// A diagnostic as the text of a compile error.
 fn text(diagnostic: &Diagnostic) -> String {
     let mut text = format!("{}: {}", diagnostic.code, diagnostic.message);
-    for related in &diagnostic.related {
+    if let Some(ranks) = diagnostic.ranks.filter(|ranks| !says(&diagnostic.message, *ranks)) {
         // Writing into a String cannot fail.
+        let _ = write!(text, " (at {ranks} ranks)");
+    }
+    for related in &diagnostic.related {
         let _ = match related.at {
             Some(at) => write!(text, "\n  line {}: {}", at.line, related.message),
             None => write!(text, "\n  {}", related.message),
@@ -55,6 +58,15 @@ fn text(diagnostic: &Diagnostic) -> String {
         let _ = write!(text, "\nhelp: {help}");
     }
     text
+}
+
+/// Whether a message says the rank count itself: `rank 1 of 4`, `at 4 ranks`.
+fn says(message: &str, ranks: u32) -> bool {
+    message.contains(&format!("at {ranks} ranks"))
+        || message.match_indices(&format!(" of {ranks}")).any(|(at, found)| {
+            let rest = message.get(at + found.len()..).unwrap_or_default();
+            !rest.starts_with(|next: char| next.is_ascii_digit())
+        })
 }
 
 /// Leaves the item, its operator and its name.
@@ -71,4 +83,19 @@ fn empty(parsed: &mut Parsed) {
     spec.budget.clear();
     spec.counted.clear();
     parsed.const_budgets.clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rank_count_is_said_once() {
+        assert!(says("division by zero on rank 2 of 3", 3));
+        assert!(says("needs 5 threads at 6 ranks, and more", 6));
+        assert!(!says("race on output[0] of rank 0", 2));
+        assert!(!says("division by zero on rank 2 of 30", 3));
+        let diagnostic = Diagnostic::new(Code::H101, "a deadlock", None).on(4, 0).with_related("here", None);
+        assert_eq!(text(&diagnostic.with_help("do not")), "H101: a deadlock (at 4 ranks)\n  here\nhelp: do not");
+    }
 }

@@ -3,10 +3,6 @@
 use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::spec::{BudgetField, Builtin, Engine, Name, Phase};
 
-/// Operators of HCCL whose sizes are given at run time.
-const LATER_OPERATORS: [&str; 5] =
-    ["all_gather_v", "reduce_scatter_v", "all_to_all_v", "all_to_all_vc", "batch_send_recv"];
-
 /// Words with a place in the grammar that are not Rust keywords.
 const SYNTAX: [&str; 11] = [
     "at",
@@ -121,13 +117,6 @@ pub(crate) fn reserved(word: &str) -> Option<&'static str> {
 
 /// Why an operator's name is refused: the ones there are, and the closest.
 pub(crate) fn unknown_operator(word: &str) -> (String, String) {
-    if LATER_OPERATORS.contains(&word) {
-        return (
-            format!("`{word}` is not offered yet"),
-            "the operators whose sizes are given at run time are to come; with equal sizes use the one without `_v`"
-                .to_owned(),
-        );
-    }
     let known = Operator::ALL.map(Operator::name);
     (format!("unknown operator `{word}`"), one_of(word, &known))
 }

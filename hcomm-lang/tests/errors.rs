@@ -315,14 +315,22 @@ fn limits() {
     insta::assert_snapshot!(text);
 }
 
+/// What the parser lets through, the evaluator can follow: the limits of both are the same.
 #[test]
-fn what_is_within_the_limits_is_accepted() {
+fn what_is_within_the_limits_is_accepted_and_evaluated() {
     let many_terms = format!("let x = 0{};", " + 1".repeat(63));
-    let blocks = format!("{}{}", "if true { ".repeat(32), "}".repeat(32));
+    let parentheses = format!("let x = {}0{};", "(1 + ".repeat(62), ")".repeat(62));
+    let signs = format!("let x = {}1;", "-".repeat(63));
+    let blocks = format!("{} let x = 1; {}", "if true { ".repeat(32), "}".repeat(32));
+    let lanes = format!("{} par {{ lane {{ let x = 1; }} }} {}", "if true { ".repeat(31), "}".repeat(31));
     let variables = "let x = 1;\n".repeat(64);
-    for case in [many_terms, blocks, variables] {
+    let calls = "fn f(n) { if n < 1 { 0 } else { 1 + f(n - 1) } } let x = f(20);".to_owned();
+    for case in [many_terms, parentheses, signs, blocks, lanes, variables, calls] {
         let found = errors(&format!("pub Right: barrier {{\n{case}\n}}"));
         assert!(found.is_empty(), "{found}");
+        let expanded = hcomm_lang::expand(common::tokens(&format!("pub Right: barrier {{\n{case}\n}}"))).to_string();
+        // A barrier that does not wait for anybody is wrong, but not beyond a limit.
+        assert!(!expanded.contains("deep") && !expanded.contains("H001"), "{case}: {expanded}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a run is given beside the program.
 
+use hcomm_core::counts::Counts;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::sizes;
 
@@ -15,8 +16,8 @@ use hcomm_core::sizes;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// Elements of a slot.
-    pub count: u64,
+    /// Elements of slots.
+    pub counts: Counts,
     /// Their type.
     pub dtype: DataType,
     /// What `+=` does; of no meaning to operators that do not reduce.
@@ -57,7 +58,7 @@ impl Config {
     /// `count` elements of type `dtype` a slot: one invocation, `sum`, the default HCCL buffer, not in place.
     pub fn new(count: u64, dtype: DataType) -> Config {
         Config {
-            count,
+            counts: Counts::Same(count),
             dtype,
             reduce: ReduceOp::Sum,
             hccl_buffer: sizes::DEFAULT_HCCL_BUFFER,
@@ -68,6 +69,13 @@ impl Config {
             memory_limit: 8 << 30,
             operation_limit: 2_000_000_000,
         }
+    }
+
+    /// Sets counts that are not the same for all slots, as the V operators take them.
+    #[must_use]
+    pub fn counts(mut self, counts: Counts) -> Config {
+        self.counts = counts;
+        self
     }
 
     /// Sets what `+=` does.

@@ -1,5 +1,6 @@
 //! Why a program cannot be run. What a run finds out about a program that can is a [`Report`](crate::Report).
 
+use hcomm_core::dtype::DataType;
 use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::sizes::SizeError;
 use hcomm_core::spec::Span;
@@ -32,6 +33,14 @@ pub enum RunError {
     InPlace {
         /// The operator.
         operator: Operator,
+    },
+    /// Nothing reduces elements of the type.
+    #[error("{operator} reduces, and {dtype} is only ever copied")]
+    CopiedOnly {
+        /// The operator.
+        operator: Operator,
+        /// The type.
+        dtype: DataType,
     },
     /// It may take more memory than allowed.
     #[error(
@@ -145,13 +154,13 @@ pub enum OperationFault {
         /// How many the buffer has.
         chunks: u32,
     },
-    /// The class is not one of the split.
-    #[error("length class {class} does not exist: a slot has {split} chunks")]
+    /// There is no such class.
+    #[error("length class {class} does not exist: there are {classes}")]
     Class {
         /// The class.
         class: u32,
-        /// Chunks a slot.
-        split: u32,
+        /// How many there are.
+        classes: u32,
     },
     /// The class is not that of the chunk of an input or output.
     #[error("chunk {chunk} of {buffer} has length class {expected}, and the transfer says {class}")]
@@ -202,7 +211,12 @@ impl std::fmt::Display for Place {
 
 fn no_in_place(operator: Operator) -> &'static str {
     match operator {
-        Operator::AllToAll => "HCCL requires that its buffers differ",
+        Operator::AllToAll
+        | Operator::AllGatherV
+        | Operator::ReduceScatterV
+        | Operator::AllToAllV
+        | Operator::AllToAllVc
+        | Operator::BatchSendRecv => "HCCL requires that its buffers differ",
         _ => "no rank has both an input and an output that could overlap",
     }
 }

@@ -17,7 +17,7 @@ pub struct Report {
     pub operator: Operator,
     /// How many ranks.
     pub ranks: u32,
-    /// Elements of a slot.
+    /// Elements of the largest slot.
     pub count: u64,
     /// Their type.
     pub dtype: DataType,

@@ -14,7 +14,7 @@ use super::values::{self, SPOILT, UNWRITTEN, Value, Values};
 use super::words::{bare_run, run};
 use crate::diag::{Code, Diagnostic};
 use crate::ids::SpanId;
-use crate::operator::Buffer;
+use crate::operator::{Buffer, CountsBy};
 use crate::program::{Cell, OpKind, Program, Transfer};
 
 /// The memory of all ranks after some operations.
@@ -94,7 +94,7 @@ impl Step<'_, '_, '_> {
         let Transfer { dst, src, len, class } = *self.transfer;
         let (to, from) = (self.memory.cell(self.sides.0, dst), self.memory.cell(self.sides.1, src));
         let kind = &self.model.op(self.op).kind;
-        let (split, reduces) = (self.model.program.split, kind.reduces());
+        let (classes, reduces) = (self.model.program.classes(), kind.reduces());
         let is_racy = !self.racy.is_empty() && self.racy.contains(&self.model.op(self.op).at);
         let mut is_wrong = false;
         for j in 0..len {
@@ -109,8 +109,8 @@ impl Step<'_, '_, '_> {
             } else if theirs == UNWRITTEN || (reduces && mine == UNWRITTEN) {
                 self.unwritten(j, theirs == UNWRITTEN);
                 (value, is_wrong) = (SPOILT, true);
-            } else if split > 1 && theirs != SPOILT && mine != SPOILT {
-                let claim = ((u64::from(class) + u64::from(j)) % u64::from(split)) as u32;
+            } else if classes > 1 && theirs != SPOILT && mine != SPOILT {
+                let claim = ((u64::from(class) + u64::from(j)) % u64::from(classes)) as u32;
                 let into = if reduces { Some(mine) } else { None };
                 if !self.lengths_agree(&state.values, j, claim, theirs, into) {
                     (value, is_wrong) = (SPOILT, true);
@@ -148,47 +148,50 @@ impl Step<'_, '_, '_> {
 
     /// Whether source, destination and the operation agree on the length of chunk `j`. What is added to is `into`.
     fn lengths_agree(&mut self, values: &Values, j: u32, claim: u32, value: Value, into: Option<Value>) -> bool {
-        let split = self.model.program.split;
+        let program = self.model.program;
         let Transfer { dst, src, .. } = *self.transfer;
-        let class = |value: Value| values.chunk(value).map_or(claim, |chunk| chunk % split);
-        let of_place = |cell: Cell| match cell.buffer {
+        let of_input = |(rank, chunk)| program.class_of(Buffer::Input, rank, chunk);
+        let class = |value: Value| values.a_contribution(value).map_or(claim, of_input);
+        let place = |cell: Cell, rank: u32| match cell.buffer {
             Buffer::Scratch => claim,
-            Buffer::Input | Buffer::Output => (cell.chunk + j) % split,
+            buffer => program.class_of(buffer, rank, cell.chunk + j),
         };
+        let (to_place, from_place) = (place(dst, self.sides.0), place(src, self.sides.1));
         let (have, into_class) = (class(value), into.map(class));
-        if have == claim
-            && of_place(src) == claim
-            && of_place(dst) == claim
-            && into_class.is_none_or(|class| class == claim)
-        {
+        if have == claim && from_place == claim && to_place == claim && into_class.is_none_or(|class| class == claim) {
             return true;
         }
         let (rank, at) = (self.model.rank_of(self.op), self.model.op(self.op).at);
         let (ranks, span) = (self.model.num_ranks(), self.findings.span(at));
         let from = run(Cell { chunk: src.chunk + j, ..src }, 1, self.sides.1, rank);
         let to = run(Cell { chunk: dst.chunk + j, ..dst }, 1, self.sides.0, rank);
+        let name = |class: u32| length(program, class);
         self.findings.add(Code::H303, 5, [at; 2], || {
             let (runs, more) = values.contributions(value);
             let held = values::describe(&runs, more);
             let reduces = into.is_some();
             let problem = match into_class {
                 Some(other) if other != have => {
-                    format!("adds {held} (chunk {have} of a slot, in {from}) to chunk {other} of a slot, in {to}")
+                    format!("adds {held} ({}, in {from}) to {}, in {to}", name(have), name(other))
                 }
-                _ if dst.buffer != Buffer::Scratch && of_place(dst) != have => {
+                _ if dst.buffer != Buffer::Scratch && to_place != have => {
                     let verb = if reduces { "adds" } else { "copies" };
-                    format!(
-                        "{verb} {held} (chunk {have} of a slot, in {from}) to {to}, which is chunk {} of a slot",
-                        of_place(dst)
-                    )
+                    format!("{verb} {held} ({}, in {from}) to {to}, which is {}", name(have), name(to_place))
                 }
-                _ => format!("moves {held} from {from} as if it were chunk {claim} of a slot; it is chunk {have}"),
+                _ => format!("moves {held} from {from} as if it were {}; it is {}", name(claim), name(have)),
             };
             let message = format!("rank {rank} {problem}: their lengths differ");
-            let help = format!(
-                "a slot is cut into {split} chunks and the last ones may be shorter: move chunk k of a slot only to \
-                 chunk k of a slot"
-            );
+            let help = match program.operator.counts() {
+                CountsBy::All => format!(
+                    "a slot is cut into {} chunks and the last ones may be shorter: move chunk k of a slot only to \
+                     chunk k of a slot",
+                    program.split
+                ),
+                CountsBy::Rank => "every rank has a count of its own: move a chunk only to where that rank's is".into(),
+                CountsBy::Pair => {
+                    "every pair of ranks has a count of its own: move a chunk only to where that pair's is".into()
+                }
+            };
             Diagnostic::new(Code::H303, message, span).with_help(help).on(ranks, rank)
         });
         false
@@ -198,4 +201,17 @@ impl Step<'_, '_, '_> {
 /// Whether the operation leaves its source in its destination, as against adding to it.
 pub(super) fn copies(kind: &OpKind) -> bool {
     kind.transfer().is_some() && !kind.reduces()
+}
+
+/// A length class in words.
+fn length(program: &Program, class: u32) -> String {
+    let (owner, part) = (class / program.split.max(1), class % program.split.max(1));
+    match program.operator.counts() {
+        CountsBy::All => format!("chunk {class} of a slot"),
+        CountsBy::Rank => format!("chunk {part} of rank {owner}'s slot"),
+        CountsBy::Pair => {
+            let (from, to) = (owner / program.num_ranks(), owner % program.num_ranks());
+            format!("chunk {part} of what rank {from} sends to rank {to}")
+        }
+    }
 }

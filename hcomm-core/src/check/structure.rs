@@ -120,10 +120,10 @@ fn check_transfer(
         fault(Code::H303, 0, format!("rank {rank} moves a run of no chunks"), help);
         return;
     }
-    if transfer.class >= program.split {
-        let (class, split) = (transfer.class, program.split);
-        let help = format!("the length class of a run is that of its first chunk, 0 to {}", split - 1);
-        fault(Code::H303, 1, format!("rank {rank} moves chunks of length class {class} of {split}"), help);
+    if transfer.class >= program.classes() {
+        let (class, classes) = (transfer.class, program.classes());
+        let help = format!("the length class of a run is that of its first chunk, 0 to {}", classes - 1);
+        fault(Code::H303, 1, format!("rank {rank} moves chunks of length class {class} of {classes}"), help);
     }
     let ends = [("to", transfer.dst, dst_rank), ("from", transfer.src, src_rank)];
     for (kind, (way, cell, owner)) in (2..).zip(ends) {

@@ -124,11 +124,11 @@ impl Values {
         self.first_sum() + self.sums.len() as u32 - 1
     }
 
-    /// The chunk, in its input, of the contributions: what decides the value's length.
-    pub(super) fn chunk(&self, value: Value) -> Option<u32> {
+    /// The rank and chunk of one of its contributions, if it has any.
+    pub(super) fn a_contribution(&self, value: Value) -> Option<(u32, u32)> {
         match self.sum_index(value) {
-            Some(sum) => self.sums[sum].runs.first().map(|run| run.chunk),
-            None => self.as_input(value).map(|(_, chunk)| chunk),
+            Some(sum) => self.sums[sum].runs.first().map(|run| (run.from, run.chunk)),
+            None => self.as_input(value),
         }
     }
 

@@ -65,7 +65,10 @@ impl<'a> Machine<'a> {
             None => 1,
             Some(split) => {
                 let value = tri!(context.eval(split, &vars, &mut budget));
-                if value < 1 || value > MAX_CHUNKS / ranks as i64 {
+                // One chunk a slot has the fewest length classes, and no buffer has more chunks.
+                let least = spec.operator.classes(ranks, 1);
+                let slots = if least > ranks { least } else { ranks };
+                if value < 1 || value > MAX_CHUNKS / slots as i64 {
                     return Err(Fault { kind: FaultKind::Split(value), span: spec.exprs[split.index()].span });
                 }
                 value as u32

@@ -13,10 +13,10 @@ const UNKNOWN: u32 = u32::MAX;
 
 /// Sets the class of every transfer, and cuts those whose chunks do not have consecutive classes.
 pub(super) fn assign(program: &mut Program) {
-    if program.split == 1 {
-        return; // there is one class
+    let classes = program.classes();
+    if classes == 1 {
+        return;
     }
-    let split = program.split;
     let mut cells: Vec<Vec<u32>> = vec![vec![UNKNOWN; program.scratch as usize]; program.ranks.len()];
     let mut lowered: Vec<Vec<Vec<Op>>> = program
         .ranks
@@ -31,7 +31,7 @@ pub(super) fn assign(program: &mut Program) {
         };
         let class_of = |cells: &[Vec<u32>], owner: u32, cell: Cell, j: u32| match cell.buffer {
             Buffer::Scratch => cells[owner as usize][(cell.chunk + j) as usize],
-            Buffer::Input | Buffer::Output => (cell.chunk + j) % split,
+            buffer => program.class_of(buffer, owner, cell.chunk + j),
         };
         let mut j = 0;
         while j < transfer.len {
@@ -47,7 +47,7 @@ pub(super) fn assign(program: &mut Program) {
                     cells[to as usize][(transfer.dst.chunk + j) as usize] = class;
                 }
                 j += 1;
-                class = (class + 1) % split;
+                class = (class + 1) % classes;
                 if j == transfer.len || class_of(&cells, from, transfer.src, j) != class {
                     break;
                 }

@@ -90,14 +90,14 @@ proptest! {
             let mut at = u64::from(slot) * slot_bytes + start;
             for class in 0..split {
                 let len = round.chunk_len(class);
-                prop_assert_eq!(round.offset(Buffer::Input, slot * split + class), at);
-                prop_assert_eq!(round.offset(Buffer::Output, slot * split + class), at);
+                prop_assert_eq!(round.offset(Buffer::Input, 0, u64::from(slot * split + class), class), at);
+                prop_assert_eq!(round.offset(Buffer::Output, 0, u64::from(slot * split + class), class), at);
                 prop_assert_eq!(len % u64::from(element), 0, "whole elements");
                 prop_assert!(class == 0 || len <= round.chunk_len(class - 1), "the rest comes last");
                 if len > 0 {
                     let first = at - u64::from(slot) * slot_bytes;
-                    prop_assert_eq!(round.chunk_at(first), Some(u64::from(class)));
-                    prop_assert_eq!(round.chunk_at(first + len - 1), Some(u64::from(class)));
+                    prop_assert_eq!(round.chunk_at(count, first), Some(u64::from(class)));
+                    prop_assert_eq!(round.chunk_at(count, first + len - 1), Some(u64::from(class)));
                 }
                 at += len;
                 if bytes >= u64::from(split) * ALIGN && class + 1 < split && round.chunk_len(class + 1) > 0 {
@@ -105,7 +105,7 @@ proptest! {
                 }
             }
             prop_assert_eq!(at, u64::from(slot) * slot_bytes + start + bytes);
-            prop_assert_eq!(round.chunk_at(start + bytes), None);
+            prop_assert_eq!(round.chunk_at(count, start + bytes), None);
         }
     }
 
@@ -119,7 +119,7 @@ proptest! {
             prop_assert!(round.cell() < round.chunk_len(0) + ALIGN);
             prop_assert!(u64::from(cells) * round.cell() <= buffer);
             for cell in [0, cells / 2, cells] {
-                prop_assert_eq!(round.offset(Buffer::Scratch, cell), u64::from(cell) * round.cell());
+                prop_assert_eq!(round.offset(Buffer::Scratch, 0, u64::from(cell), 0), u64::from(cell) * round.cell());
             }
         }
     }
@@ -155,14 +155,16 @@ proptest! {
             // What it must be, chunk by chunk.
             let mut naive: Vec<Segment> = Vec::new();
             for j in 0..len {
-                let rest = Segment { dst: round.offset(dst, b + j), src: round.offset(src, a + j), len: round.chunk_len((class + j) % split) };
+                let class = (class + j) % split;
+                let place = |buffer, chunk: u32| round.offset(buffer, 0, u64::from(chunk + j), class);
+                let rest = Segment { dst: place(dst, b), src: place(src, a), len: round.chunk_len(class) };
                 match naive.last_mut() {
                     _ if rest.len == 0 => {}
                     Some(last) if last.dst + last.len == rest.dst && last.src + last.len == rest.src => last.len += rest.len,
                     _ => naive.push(rest),
                 }
             }
-            let segments = round.segments(&transfer);
+            let segments = round.segments(&transfer, 0, 0);
             let mut joined: Vec<Segment> = Vec::new();
             for segment in &segments {
                 prop_assert!((1..=MAX_TRANSFER).contains(&segment.len));
@@ -195,7 +197,7 @@ proptest! {
             len,
             class: 0,
         };
-        for segment in rounds.round(index % rounds.rounds).segments_iter(&transfer).take(50) {
+        for segment in rounds.round(index % rounds.rounds).segments_iter(&transfer, 0, 0).take(50) {
             prop_assert!((1..=MAX_TRANSFER).contains(&segment.len));
         }
     }
@@ -206,10 +208,10 @@ fn a_count_of_zero_is_one_round_of_nothing() {
     let rounds = rounds(4, 3, 0, 4, DEFAULT_HCCL_BUFFER);
     assert_eq!(rounds.rounds, 1);
     let round = rounds.round(0);
-    assert_eq!((round.piece(), round.cell(), round.chunk_at(0)), ((0, 0), 0, None));
+    assert_eq!((round.piece(), round.cell(), round.chunk_at(0, 0)), ((0, 0), 0, None));
     let all = Cell { buffer: Buffer::Input, chunk: 0 };
     let transfer = Transfer { dst: Cell { buffer: Buffer::Output, chunk: 0 }, src: all, len: 16, class: 0 };
-    assert_eq!(round.segments(&transfer), []);
+    assert_eq!(round.segments(&transfer, 0, 0), []);
 }
 
 #[test]
@@ -230,7 +232,7 @@ fn a_transfer_longer_than_the_limit_is_cut() {
     let rounds = rounds(2, 0, per_slot, 1, 0);
     let start = Cell { buffer: Buffer::Input, chunk: 1 };
     let transfer = Transfer { dst: Cell { buffer: Buffer::Output, chunk: 1 }, src: start, len: 5, class: 1 };
-    let lens: Vec<u64> = rounds.round(0).segments(&transfer).iter().map(|segment| segment.len).collect();
+    let lens: Vec<u64> = rounds.round(0).segments(&transfer, 0, 0).iter().map(|segment| segment.len).collect();
     assert_eq!(lens, [MAX_TRANSFER, MAX_TRANSFER, MAX_TRANSFER / 2]);
 }
 
@@ -241,5 +243,5 @@ fn too_small_a_buffer_says_what_it_needs() {
     assert_eq!(error, SizeError::BufferTooSmall { have: 1279, cells: 10, need: 1280 });
     assert!(Rounds::new(&program, 1, 4, 1280).is_ok());
     let error = Rounds::new(&program, MAX_COUNT + 1, 4, 1280).unwrap_err();
-    assert_eq!(error, SizeError::CountTooLarge { count: MAX_COUNT + 1 });
+    assert_eq!(error, SizeError::Counts(CountsError::TooLarge { elements: MAX_COUNT + 1 }));
 }

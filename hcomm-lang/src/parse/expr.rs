@@ -89,6 +89,9 @@ impl Parser<'_, '_> {
     }
 
     fn unary_inner(&mut self, start: TokenSpan) -> Parse<Expr> {
+        if self.cursor.group(Delimiter::None).is_some() {
+            return self.interpolated();
+        }
         match self.punctuation() {
             Some("-") => {
                 self.eat("-");
@@ -117,6 +120,18 @@ impl Parser<'_, '_> {
         }
     }
 
+    /// An expression that a macro of the user's put here: as if it were in parentheses.
+    fn interpolated(&mut self) -> Parse<Expr> {
+        let Some((inner, _, after)) = self.cursor.group(Delimiter::None).filter(|(inner, ..)| !inner.eof()) else {
+            return Err(self.expected("a value"));
+        };
+        self.cursor = inner;
+        let value = self.expr();
+        let value = if value.is_ok() && !self.at_end() { Err(self.unexpected()) } else { value };
+        self.cursor = after;
+        value
+    }
+
     /// `i64::MIN`, whose digits alone are out of range.
     fn lowest_integer(&mut self) -> Option<i64> {
         let (literal, rest) = self.cursor.literal()?;
@@ -130,18 +145,6 @@ impl Parser<'_, '_> {
 
     /// A literal, a name, a call, `( )` or `if`.
     fn primary(&mut self, start: TokenSpan) -> Parse<Expr> {
-        if let Some((inner, _, after)) = self.cursor.group(Delimiter::None) {
-            // An expression that a macro of the user's put here: as if it were in parentheses.
-            if inner.eof() {
-                return Err(self.expected("a value"));
-            }
-            let outer = std::mem::replace(&mut self.cursor, inner);
-            let value = self.expr();
-            let finished = self.at_end();
-            let value = if value.is_ok() && !finished { Err(self.unexpected()) } else { value };
-            self.cursor = if value.is_ok() { after } else { outer };
-            return value;
-        }
         if let Some((literal, rest)) = self.cursor.literal() {
             let value = self.literal(literal, start)?;
             self.cursor = rest;

@@ -200,7 +200,7 @@ impl<'p, 'o> Engine<'p, 'o> {
                     return Ok(true);
                 }
             } else {
-                let segments = task.sizes.segments_iter(transfer);
+                let segments = task.sizes.segments_iter(transfer, to, from);
                 for segment in segments {
                     self.fetch(thread, moved, segment);
                     self.commit(thread, moved, segment)?;
@@ -217,7 +217,8 @@ impl<'p, 'o> Engine<'p, 'o> {
             OpKind::WriteWithNotify(_, transfer, _) | OpKind::WriteReduceWithNotify(_, transfer, _) => {
                 // The last segment carries the record, and was counted, if there is one.
                 let sizes = &self.tasks[thread as usize].sizes;
-                let bare = sizes.segments_iter(&transfer).next().is_none();
+                let (to, from) = kind.sides(rank).unwrap_or((rank, rank));
+                let bare = sizes.segments_iter(&transfer, to, from).next().is_none();
                 self.operations += u64::from(bare);
                 self.record(thread, notify, woken);
             }
@@ -298,7 +299,8 @@ impl<'p, 'o> Engine<'p, 'o> {
     fn transfer_step(&mut self, thread: u32, moved: Move<'_>) -> Result<bool, RunError> {
         let task = &mut self.tasks[thread as usize];
         let mut under_way = task.transfer.take().unwrap_or_else(|| {
-            Box::new(UnderWay { segments: task.sizes.segments_iter(moved.transfer), fetched: None })
+            let segments = task.sizes.segments_iter(moved.transfer, moved.to, moved.from);
+            Box::new(UnderWay { segments, fetched: None })
         });
         if let Some((segment, parts)) = under_way.fetched.take() {
             self.source = parts;

@@ -78,7 +78,10 @@ pub fn run_with(
     observer: Observer<'_>,
 ) -> Result<Report, RunError> {
     let plan = Plan::new(program)?;
-    let rounds = Rounds::new(program, config.count, config.dtype.size(), config.hccl_buffer)?;
+    if program.operator.reduces() && config.dtype.is_copied_only() {
+        return Err(RunError::CopiedOnly { operator: program.operator, dtype: config.dtype });
+    }
+    let rounds = Rounds::new(program, config.counts.clone(), config.dtype.size(), config.hccl_buffer)?;
     let repeat = config.repeat.max(1);
     let operations = plan.operations().saturating_mul(u128::from(rounds.rounds)).saturating_mul(u128::from(repeat));
     if operations > u128::from(config.operation_limit) {
@@ -93,7 +96,8 @@ pub fn run_with(
     // The estimate does not know what keeps an old result alive, so inputs never take more than half.
     let meter = Meter::new(config.memory_limit, need.max(config.memory_limit / 2));
     let space = Space::new(program, &rounds, config.in_place, inputs.clone(), meter.clone())?;
-    let verifier = Verifier::new(program, rounds, inputs, config.reduce, config.repeat);
+    let (count, number) = (rounds.count, rounds.rounds);
+    let verifier = Verifier::new(program, rounds.clone(), inputs, config.reduce, config.repeat);
     let (dtype, reduce, memory_limit) = (config.dtype, config.reduce, config.memory_limit);
     let setup = Setup { rounds, repeat, dtype, reduce, space, verifier, observer, meter, memory_limit };
     let mut engine = Engine::new(plan, setup);
@@ -107,12 +111,12 @@ pub fn run_with(
         algorithm: program.algorithm.clone(),
         operator: program.operator,
         ranks: program.num_ranks(),
-        count: config.count,
+        count,
         dtype,
         reduce,
         in_place: config.in_place,
         repeat,
-        rounds: rounds.rounds,
+        rounds: number,
         operations: engine.operations,
         bytes_checked: engine.verifier.bytes_checked,
         bytes_identical: engine.verifier.bytes_identical,
@@ -128,13 +132,14 @@ pub fn run_with(
 /// How many bytes the results of reductions may take at once: of each buffer, what is ever reduced into.
 fn results(plan: &Plan<'_>, rounds: &Rounds) -> u64 {
     let program = plan.program;
-    let chunk = rounds.round(0).chunk_len(0);
+    let round = rounds.round(0);
     let mut reduced = vec![[0u64; Buffer::ALL.len()]; program.num_ranks() as usize];
     for thread in &plan.threads {
         for Op { kind, .. } in thread.ops.iter().filter(|op| op.kind.reduces()) {
             if let (Some(transfer), Some((to, _))) = (kind.transfer(), kind.sides(thread.rank)) {
                 let bytes = &mut reduced[to as usize][transfer.dst.buffer as usize];
-                *bytes = bytes.saturating_add(chunk.saturating_mul(u64::from(transfer.len)));
+                // A chunk is no longer than a cell.
+                *bytes = bytes.saturating_add(round.cell().saturating_mul(u64::from(transfer.len)));
             }
         }
     }

@@ -4,7 +4,7 @@
 //! looking again.
 
 use crate::error::{OperationFault, Place, ProgramFault, RunError};
-use hcomm_core::operator::Buffer;
+use hcomm_core::operator::{Buffer, CountsBy};
 use hcomm_core::program::{Cell, Op, OpKind, Program, Transfer};
 use std::collections::HashMap;
 
@@ -167,9 +167,9 @@ fn operation(program: &Program, rank: u32, thread: u32, op: &Op) -> Result<Optio
 }
 
 fn check_transfer(program: &Program, transfer: &Transfer, to: u32, from: u32) -> Result<(), OperationFault> {
-    let (class, split) = (transfer.class, program.split);
-    if class >= split {
-        return Err(OperationFault::Class { class, split });
+    let (class, classes) = (transfer.class, program.classes());
+    if class >= classes {
+        return Err(OperationFault::Class { class, classes });
     }
     if transfer.dst.buffer == Buffer::Input {
         return Err(OperationFault::WritesInput);
@@ -179,8 +179,16 @@ fn check_transfer(program: &Program, transfer: &Transfer, to: u32, from: u32) ->
         if len == 0 || chunk.checked_add(len).is_none_or(|end| end > chunks) {
             return Err(OperationFault::Chunks { rank, buffer, chunk, len, chunks });
         }
-        if buffer != Buffer::Scratch && chunk % split != class {
-            return Err(OperationFault::ClassOfChunk { buffer, chunk, expected: chunk % split, class });
+        if buffer == Buffer::Scratch {
+            continue;
+        }
+        // With one count for all, classes go round as chunks do, and the first tells of all.
+        let looked_at = if program.operator.counts() == CountsBy::All { 1 } else { len };
+        for (chunk, j) in (chunk..).zip(0..looked_at) {
+            let (expected, class) = (program.class_of(buffer, rank, chunk), (class + j) % classes);
+            if expected != class {
+                return Err(OperationFault::ClassOfChunk { buffer, chunk, expected, class });
+            }
         }
     }
     Ok(())

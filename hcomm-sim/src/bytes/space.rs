@@ -35,7 +35,7 @@ impl Space {
         meter: Rc<Meter>,
     ) -> Result<Space, RunError> {
         let operator = program.operator;
-        if in_place && matches!(operator, Operator::AllToAll | Operator::SendRecv | Operator::Barrier) {
+        if in_place && !has_in_place(operator) {
             return Err(RunError::InPlace { operator });
         }
         let mut places = Vec::with_capacity(program.num_ranks() as usize * Buffer::ALL.len());
@@ -84,15 +84,19 @@ impl Space {
     }
 }
 
+/// Whether the operator's input and output may overlap (facts 9.2).
+fn has_in_place(operator: Operator) -> bool {
+    use Operator::{AllGather, AllReduce, Broadcast, Gather, Reduce, ReduceScatter, Scatter};
+    matches!(operator, AllGather | AllReduce | Broadcast | Gather | Reduce | ReduceScatter | Scatter)
+}
+
 /// How large a buffer is.
 pub(crate) fn bytes_of(program: &Program, rounds: &Rounds, rank: u32, buffer: Buffer) -> u64 {
-    let slots = match buffer {
-        Buffer::Input => program.operator.input_slots(&program.shape, rank),
-        Buffer::Output => program.operator.output_slots(&program.shape, rank),
+    match buffer {
         // The first round has the longest chunks.
-        Buffer::Scratch => return u64::from(program.scratch) * rounds.round(0).cell(),
-    };
-    u64::from(slots) * rounds.count * rounds.element
+        Buffer::Scratch => u64::from(program.scratch) * rounds.round(0).cell(),
+        _ => rounds.counts().elements(program, buffer, rank) * rounds.element,
+    }
 }
 
 /// Puts the smaller of a rank's input and output into the larger, at the slot that is the rank's own.

@@ -14,8 +14,9 @@ use crate::bytes::memory::{Bytes, Part};
 use crate::inputs::Inputs;
 use crate::report::{Events, Got, Mismatch};
 use crate::value::{self, with_element};
+use hcomm_core::counts::Extent;
 use hcomm_core::dtype::{DataType, ReduceOp};
-use hcomm_core::operator::Expected;
+use hcomm_core::operator::{Buffer, CountsBy, Expected};
 use hcomm_core::program::Program;
 use hcomm_core::sizes::Rounds;
 use std::collections::BTreeMap;
@@ -90,9 +91,9 @@ impl<'p> Verifier<'p> {
         reduce: ReduceOp,
         repeat: u64,
     ) -> Verifier<'p> {
-        let slots = |rank| u128::from(program.operator.output_slots(&program.shape, rank));
-        let all: u128 = (0..program.num_ranks()).map(slots).sum();
-        let bytes = all * u128::from(rounds.count) * u128::from(rounds.element) * u128::from(repeat);
+        let elements = |rank| u128::from(rounds.counts().elements(program, Buffer::Output, rank));
+        let all: u128 = (0..program.num_ranks()).map(elements).sum();
+        let bytes = all * u128::from(rounds.element) * u128::from(repeat);
         Verifier {
             program,
             rounds,
@@ -164,6 +165,9 @@ impl<'p> Verifier<'p> {
                     Expected::Reduction { chunk } => reductions.entry(chunk).or_default().push((slot, output)),
                 }
             }
+            if operator.counts() != CountsBy::All {
+                self.check_gaps(invocation, output);
+            }
         }
         for (chunk, slots) in reductions {
             self.check_reduction(invocation, &slots, chunk, &mut reference);
@@ -178,8 +182,9 @@ impl<'p> Verifier<'p> {
         (rank, chunk): (u32, u32),
         reference: &mut Reference,
     ) {
-        let (count, size) = (self.rounds.count, self.rounds.element);
-        let (base, source) = (u64::from(slot) * count * size, u64::from(chunk) * count);
+        let size = self.rounds.element;
+        let Extent { count, start } = self.extent(Buffer::Output, output.rank, slot);
+        let (base, source) = (start * size, self.extent(Buffer::Input, rank, chunk).start);
         for (start, len, part) in output.parts_in(base, base + count * size) {
             let first = (start - base) / size;
             if self.by_identity
@@ -208,12 +213,47 @@ impl<'p> Verifier<'p> {
         }
     }
 
+    fn extent(&self, buffer: Buffer, rank: u32, slot: u32) -> Extent {
+        self.rounds.counts().extent(self.program, buffer, rank, slot)
+    }
+
+    /// Notes what was written between the slots of an output: that is not the operator's.
+    fn check_gaps(&mut self, invocation: u64, output: &Output) {
+        let (operator, size) = (self.program.operator, self.rounds.element);
+        let slots = operator.output_slots(&self.program.shape, output.rank);
+        let mut order: Vec<(Extent, u32)> =
+            (0..slots).map(|slot| (self.extent(Buffer::Output, output.rank, slot), slot)).collect();
+        order.retain(|(extent, _)| extent.count > 0);
+        order.sort_by_key(|(extent, _)| extent.start);
+        let mut end = 0;
+        for (extent, slot) in order {
+            for (start, len, part) in output.parts_in(end * size, extent.start * size) {
+                if matches!(part, Part::Written(_)) {
+                    let rank = output.rank;
+                    self.mismatches.count += len / size - 1;
+                    self.mismatches.add(|| Mismatch {
+                        invocation,
+                        rank,
+                        slot,
+                        element: start / size,
+                        chunk: u64::from(slot) * u64::from(self.program.split),
+                        round: 0,
+                        expected: "left alone: it is in the gap before the slot".into(),
+                        got: Got::Value("written".into()),
+                    });
+                }
+            }
+            end = extent.start + extent.count;
+        }
+    }
+
     fn check_reduction(&mut self, invocation: u64, slots: &[(u32, &Output)], chunk: u32, reference: &mut Reference) {
-        let count = self.rounds.count;
+        // What is reduced has the same count and place in every input.
+        let Extent { count, start } = self.extent(Buffer::Input, 0, chunk);
         let mut first = 0;
         while first < count {
             let len = (count - first).min(BLOCK);
-            self.reduce_inputs(invocation, u64::from(chunk) * count + first, len, reference);
+            self.reduce_inputs(invocation, start + first, len, reference);
             for &(slot, output) in slots {
                 self.compare(Block { invocation, slot, first, len }, output, reference);
             }
@@ -264,7 +304,7 @@ impl<'p> Verifier<'p> {
     /// Compares a block of an output with what it must be.
     fn compare(&mut self, block: Block, output: &Output, reference: &Reference) {
         let size = self.rounds.element;
-        let start = (u64::from(block.slot) * self.rounds.count + block.first) * size;
+        let start = (self.extent(Buffer::Output, output.rank, block.slot).start + block.first) * size;
         let mut read = Vec::new();
         for (here, len, part) in output.parts_in(start, start + block.len * size) {
             let (from, first) = ((here - start) as usize, (here - start) / size);
@@ -309,10 +349,11 @@ impl<'p> Verifier<'p> {
     fn mismatch(&mut self, block: Block, rank: u32, element: u64, reference: &Reference, got: impl FnOnce() -> Got) {
         let Block { invocation, slot, first, .. } = block;
         let (rounds, split) = (&self.rounds, u64::from(self.program.split));
+        let count = self.extent(Buffer::Output, rank, slot).count;
         self.mismatches.add(|| {
             let in_slot = first + element;
             let round = rounds.round_of(in_slot);
-            let part = rounds.round(round).chunk_at(in_slot * rounds.element).unwrap_or(0);
+            let part = rounds.round(round).chunk_at(count, in_slot * rounds.element).unwrap_or(0);
             let expected = match reference.near.get(element as usize) {
                 None => value::show(self.inputs.dtype(), &reference.exact[(element * rounds.element) as usize..]),
                 Some((value, 0.0)) => value.to_string(),

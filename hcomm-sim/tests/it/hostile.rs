@@ -43,7 +43,7 @@ fn operations_that_name_what_does_not_exist() {
         (copy((Output, 4), (Scratch, 0), 1, 0), chunks(1, Output, 4, 1, 4)),
         (copy((Scratch, u32::MAX), (Scratch, 0), u32::MAX, 0), chunks(1, Scratch, u32::MAX, u32::MAX, 4)),
         (copy((Scratch, 0), (Scratch, 0), 0, 0), chunks(1, Scratch, 0, 0, 4)),
-        (copy((Scratch, 0), (Scratch, 0), 1, 2), OperationFault::Class { class: 2, split: 2 }),
+        (copy((Scratch, 0), (Scratch, 0), 1, 2), OperationFault::Class { class: 2, classes: 2 }),
         (
             copy((Output, 1), (Scratch, 0), 1, 0),
             OperationFault::ClassOfChunk { buffer: Output, chunk: 1, expected: 1, class: 0 },

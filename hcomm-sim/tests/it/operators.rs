@@ -17,7 +17,7 @@ fn holds(program: &Program, config: &Config) -> Report {
 fn output_bytes(program: &Program, config: &Config) -> u64 {
     let slots = |rank| program.operator.output_slots(&program.shape, rank);
     let slots: u32 = (0..program.num_ranks()).map(slots).sum();
-    u64::from(slots) * config.count * u64::from(config.dtype.size()) * config.repeat
+    u64::from(slots) * config.counts.largest() * u64::from(config.dtype.size()) * config.repeat
 }
 
 #[test]

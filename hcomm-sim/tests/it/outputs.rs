@@ -37,7 +37,7 @@ fn bytes(values: impl IntoIterator<Item = i32>) -> Vec<u8> {
 
 /// What rank `rank` must end with.
 fn expected(operator: Operator, config: &Config, ranks: u32, invocation: u64, rank: u32) -> Vec<u8> {
-    let n = config.count;
+    let n = config.counts.largest();
     let slots =
         if matches!(operator, Operator::AllToAll | Operator::ReduceScatter | Operator::Scatter) { ranks } else { 1 };
     let reduced = operator.reduces().then_some(config.reduce);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use crate::counts::Counts;
 use crate::dtype::{DataType, ReduceOp};
 use crate::product::{Product, Release};
 use crate::shape::{Layout, MAX_RANKS};
@@ -125,9 +126,14 @@ pub(super) struct Run {
     pub(super) program: Option<PathBuf>,
     #[command(flatten)]
     pub(super) place: Where,
-    /// Elements of a slot, with K, M or G for 2^10, 2^20 or 2^30.
-    #[arg(long, value_parser = amount)]
-    pub(super) count: u64,
+    /// Elements of a slot, with K, M or G for 2^10, 2^20 or 2^30. In the V operators slots take 0, 1 and 2 times as many
+    /// in turn.
+    #[arg(long, value_parser = amount, required_unless_present = "counts")]
+    pub(super) count: Option<u64>,
+    /// Elements of each slot of a V operator: one for each rank (3,0,5), or a row of what each rank sends to every rank
+    /// (1,2;3,4).
+    #[arg(long, value_parser = counts, conflicts_with = "count")]
+    pub(super) counts: Option<Counts>,
     /// The element type.
     #[arg(long, value_parser = dtype, default_value = "fp32")]
     pub(super) dtype: DataType,
@@ -243,6 +249,15 @@ fn amount(text: &str) -> Result<u64, String> {
     let wrong = || "a whole number, with K, M or G for 2^10, 2^20 or 2^30".to_owned();
     let number: u64 = digits.trim().replace('_', "").parse().map_err(|_| wrong())?;
     number.checked_mul(1 << shift).ok_or_else(wrong)
+}
+
+/// Counts by rank, or by pair with a row for each sender.
+fn counts(text: &str) -> Result<Counts, String> {
+    let row = |row: &str| row.split(',').map(amount).collect::<Result<Vec<u64>, String>>();
+    match text.contains(';') {
+        false => Ok(Counts::by_rank(&row(text)?)),
+        true => Ok(Counts::by_pair(&text.split(';').map(row).collect::<Result<Vec<_>, String>>()?)),
+    }
 }
 
 #[cfg(test)]

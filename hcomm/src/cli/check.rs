@@ -50,7 +50,8 @@ pub(super) fn check(
             (spec.snake.to_owned(), spec.file.to_owned())
         }
     };
-    let holds = findings.diagnostics.is_empty() && !(command.in_place && !findings.in_place.is_empty());
+    let in_place_holds = !command.in_place || findings.in_place.is_empty();
+    let holds = findings.diagnostics.is_empty() && in_place_holds;
     let text = match json {
         true => format!("{:#}\n", findings.json(&file, holds)),
         false => findings.text(&name, &file, command, style),

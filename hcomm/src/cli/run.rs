@@ -7,8 +7,10 @@ use super::args::Run as Command;
 use super::describe::{counts, counts_json};
 use super::report::{self, Style};
 use super::{Answer, Failure, select};
+use crate::counts::Counts;
 use crate::diag::{Code, Diagnostic};
 use crate::dtype::ReduceOp;
+use crate::operator::CountsBy;
 use crate::program::Program;
 use crate::resources::{self, Resources};
 use crate::sizes::SizeError;
@@ -31,7 +33,12 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
     let reduce = command.reduce.unwrap_or(ReduceOp::Sum);
     let admitted = command.target.product.admits(&program, command.dtype, reduce);
     admitted.map_err(|diagnostic| report::failure(&file, &[diagnostic], style))?;
-    let config = Config::new(command.count, command.dtype)
+    let counts = match &command.counts {
+        Some(counts) => counts.clone(),
+        None => by_default(&program, command.count.unwrap_or_default()),
+    };
+    let config = Config::new(0, command.dtype)
+        .counts(counts)
         .reduce(reduce)
         .hccl_buffer(command.hccl_buffer)
         .repeat(command.repeat.into())
@@ -52,6 +59,20 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
     Ok(Answer { text, holds: report.ok() })
 }
 
+/// Counts where one number is given: the same for all, or in the V operators 0, 1 and 2 times as many in turn.
+fn by_default(program: &Program, count: u64) -> Counts {
+    let ranks = u64::from(program.num_ranks());
+    let turn = |i: u64| count.saturating_mul((i + 1) % 3);
+    match program.operator.counts() {
+        CountsBy::All => Counts::Same(count),
+        CountsBy::Rank => Counts::by_rank(&(0..ranks).map(turn).collect::<Vec<_>>()),
+        CountsBy::Pair => {
+            let row = |from: u64| (0..ranks).map(|to| turn(from + 2 * to)).collect();
+            Counts::by_pair(&(0..ranks).map(row).collect::<Vec<_>>())
+        }
+    }
+}
+
 /// What was run and what came of it.
 fn summary(command: &Command, program: &Program, need: Option<&Resources>, report: &Report) -> String {
     let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
@@ -64,7 +85,8 @@ fn summary(command: &Command, program: &Program, need: Option<&Resources>, repor
     if let Some(need) = need {
         text += &format!("resources  {}\n", counts(need));
     }
-    let mut data = format!("{} of {}", plural(command.count, "element"), command.dtype);
+    let most = if program.operator.counts() == CountsBy::All { "" } else { "up to " };
+    let mut data = format!("{most}{} of {}", plural(report.count, "element"), command.dtype);
     if program.operator.reduces() {
         data += &format!(", {}", report.reduce);
     }

@@ -79,6 +79,8 @@ fn main() {
             Local: barrier {
                 for peer in peers { pre_sync { signal peer; } }
                 for peer in peers { pre_sync { wait peer; } }
+                for peer in peers { post_sync { signal peer; } }
+                for peer in peers { post_sync { wait peer; } }
             }
         }
         assert_eq!(<Local as ::hcomm::Collective>::SPEC.snake, "local");

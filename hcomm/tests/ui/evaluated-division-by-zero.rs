@@ -3,6 +3,13 @@ use hcomm::collective;
 collective! {
     pub Wrong: all_gather {
         let part = ranks / (rank - 2);
+        copy_in { scratch[rank] = input; }
+        par for peer in peers {
+            pre_sync  { signal peer; wait peer; }
+            move      { peer.scratch[rank] = scratch[rank]; }
+            post_sync { signal peer; wait peer; }
+        }
+        copy_out { output = scratch; }
     }
 }
 

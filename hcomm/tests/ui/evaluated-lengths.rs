@@ -3,6 +3,12 @@ use hcomm::collective;
 collective! {
     pub Wrong: all_gather {
         copy_in { scratch[0..2] = input; }
+        par for peer in peers {
+            pre_sync  { signal peer; wait peer; }
+            move      { peer.scratch[rank] = scratch[rank]; }
+            post_sync { signal peer; wait peer; }
+        }
+        copy_out { output = scratch; }
     }
 }
 

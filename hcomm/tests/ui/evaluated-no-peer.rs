@@ -2,8 +2,13 @@ use hcomm::collective;
 
 collective! {
     pub Wrong: all_gather {
-        let next = rank + 1;
-        pre_sync { signal next; }
+        copy_in { scratch[rank] = input; }
+        par for peer in rank + 1..ranks + 1 {
+            pre_sync  { signal peer; wait peer; }
+            move      { peer.scratch[rank] = scratch[rank]; }
+            post_sync { signal peer; wait peer; }
+        }
+        copy_out { output = scratch; }
     }
 }
 

@@ -3,9 +3,12 @@ use hcomm::collective;
 collective! {
     pub Wrong: all_gather {
         copy_in { scratch[rank] = input; }
-        for r in 0..ranks {
-            pre_sync { signal r; wait r; }
+        par for peer in 0..ranks {
+            pre_sync  { signal peer; wait peer; }
+            move      { peer.scratch[rank] = scratch[rank]; }
+            post_sync { signal peer; wait peer; }
         }
+        copy_out { output = scratch; }
     }
 }
 

@@ -1,14 +1,16 @@
 use hcomm::collective;
 
 collective! {
-    pub Wrong: all_gather_v {
+    pub Wrong: all_gather {
         copy_in { scratch[rank] = input; }
         par for peer in peers {
             pre_sync  { signal peer; wait peer; }
             move      { peer.scratch[rank] = scratch[rank]; }
             post_sync { signal peer; wait peer; }
         }
-        copy_out { output = scratch; }
+        copy_out {
+            for r in 0..ranks { output[r] = scratch[ranks - 1 - r]; }
+        }
     }
 }
 

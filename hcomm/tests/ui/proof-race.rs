@@ -1,0 +1,18 @@
+use hcomm::collective;
+
+collective! {
+    pub Wrong: all_gather {
+        copy_in { scratch[rank] = input; }
+        par for peer in peers {
+            pre_sync  { signal peer; wait peer; }
+            move      { peer.scratch[rank] = scratch[rank]; }
+            post_sync { signal peer; wait peer; }
+        }
+        par {
+            lane { copy_out { output = scratch; } }
+            lane { copy_out { output[rank] = input; } }
+        }
+    }
+}
+
+fn main() {}
