@@ -3,11 +3,11 @@
 use hcomm_macros::collective;
 
 collective! {
-    /// Three-level reduce: reduce-scatter inside every node, a tree in every pod, a tree between pods, gather at the root.
+    /// Three-level reduce: reduce-scatter inside every node, a tree in every pod, a tree between pods, gather at the
+    /// root.
     ///
-    /// Cost for n bytes on P pods of N nodes of L ranks: 2α + 2n/L·β + (L-1)/L·nγ inside a node,
-    /// ⌈log N⌉(α + n/L·(β+γ)) inside a pod and ⌈log P⌉(α + n/L·(β+γ)) between pods, on L links at once. The one to use on
-    /// several superpods.
+    /// Cost for n bytes on P pods of N nodes of L ranks: 2α + 2n/L·β + (L-1)/L·nγ inside a node, ⌈log N⌉(α + n/L·(β+γ))
+    /// inside a pod and ⌈log P⌉(α + n/L·(β+γ)) between pods, on L links at once. The one to use on several superpods.
     /// Source: HCCL's sequence for three levels.
     pub ThreeLevelReduce: reduce {
         split: locals_of(0);

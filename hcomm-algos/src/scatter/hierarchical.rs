@@ -5,7 +5,8 @@ use hcomm_macros::collective;
 collective! {
     /// Hierarchical scatter: a tree between nodes takes each node its slices, which go on over the mesh inside.
     ///
-    /// The ranks of the root's place in every node lead; their scratch is in the order of nodes, counted from the root's.
+    /// The ranks of the root's place in every node lead; their scratch is in the order of nodes, counted from the
+    /// root's.
     ///
     /// Cost for n bytes of input on N nodes of L ranks: ⌈log N⌉α + (N-1)/N·nβ between + α + n/(NL)·β inside.
     /// Source: HCCL's algorithms, levels of scatter (between, then inside).
