@@ -114,6 +114,14 @@ pub(super) struct Check {
     /// The form where input and output overlap must hold too.
     #[arg(long)]
     pub(super) in_place: bool,
+    /// Whether the product takes elements of this type, too.
+    #[arg(long, value_parser = dtype)]
+    pub(super) dtype: Option<DataType>,
+    /// The reduction for `--dtype`.
+    #[arg(long, value_parser = reduce, default_value = "sum", requires = "dtype")]
+    pub(super) reduce: ReduceOp,
+    #[command(flatten)]
+    pub(super) target: Target,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -9,6 +9,7 @@ use crate::check::{self, Options, Report};
 use crate::diag::Diagnostic;
 use crate::instance::instantiate;
 use crate::lower;
+use crate::product::Limits;
 use crate::program::Program;
 use crate::shape::{Layout, Shape};
 use crate::spec::Spec;
@@ -19,6 +20,8 @@ struct Findings {
     cases: u64,
     operations: u64,
     diagnostics: Vec<Diagnostic>,
+    /// Whether the operator has an in-place form.
+    has_in_place: bool,
     /// Faults of the in-place form only.
     in_place: Vec<Diagnostic>,
 }
@@ -35,7 +38,7 @@ pub(super) fn check(
             let program = select::program_of(path)?;
             let name = program.algorithm.clone();
             let file = program.source.file.clone();
-            findings.program(&program, Options::default());
+            findings.program(&program, Options::default(), command);
             (name, file)
         }
         (None, name) => {
@@ -44,7 +47,7 @@ pub(super) fn check(
                 let mut roles = Some(Shape::first_roles(layout));
                 while let Some(shape) = roles {
                     roles = shape.next_roles(spec.operator);
-                    findings.shape(spec, &shape);
+                    findings.shape(spec, &shape, command);
                 }
             }
             (spec.snake.to_owned(), spec.file.to_owned())
@@ -72,10 +75,16 @@ fn layouts(spec: &Spec<'_>, command: &Command) -> Result<Vec<Layout>, Failure> {
 }
 
 impl Findings {
-    fn shape(&mut self, spec: &Spec<'_>, shape: &Shape) {
+    fn shape(&mut self, spec: &Spec<'_>, shape: &Shape, command: &Command) {
         match instantiate(spec, shape) {
             Ok(instance) => {
-                self.program(&lower::aicpu::lower(&instance), Options { symmetric: spec.headers.symmetric });
+                let mut program = lower::aicpu::lower(&instance);
+                if command.target.fuse
+                    && let Err(fault) = lower::fuse::fuse_notify(&mut program, command.target.product)
+                {
+                    add(&mut self.diagnostics, fault);
+                }
+                self.program(&program, Options { symmetric: spec.headers.symmetric }, command);
             }
             Err(faults) => {
                 self.cases += 1;
@@ -84,9 +93,17 @@ impl Findings {
         }
     }
 
-    fn program(&mut self, program: &Program, options: Options) {
+    fn program(&mut self, program: &Program, options: Options, command: &Command) {
+        let (target, at) = (&command.target, program.source.spans.first().copied());
+        let product = match command.dtype {
+            Some(dtype) => target.product.admits(program, dtype, command.reduce),
+            None => target.product.admits_operations(program),
+        };
+        let over = Limits::of(target.cann).program_overrun(program, at);
+        product.err().into_iter().chain(over).for_each(|fault| add(&mut self.diagnostics, fault));
         self.cases += 1;
         self.operations += program.num_ops();
+        self.has_in_place = program.operator.has_in_place();
         let Report { diagnostics, in_place } = check::report(program, &options);
         diagnostics.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
         in_place.into_iter().for_each(|fault| add(&mut self.in_place, fault));
@@ -105,8 +122,8 @@ impl Findings {
         text +=
             &format!("{name} {verdict} ({}, {})\n", plural(self.cases, "case"), plural(self.operations, "operation"));
         match self.in_place.first() {
-            _ if !self.diagnostics.is_empty() => {}
-            None => text += "in place: no fault either, where the operator has that form\n",
+            _ if !(self.diagnostics.is_empty() && self.has_in_place) => {}
+            None => text += "in place: holds too\n",
             Some(_) if command.in_place => text += "in place: does not hold\n",
             Some(first) => {
                 let line = first.at.map_or(String::new(), |at| format!(" on line {}", at.line));

@@ -7,6 +7,7 @@ use super::args::Run as Command;
 use super::describe::{counts, counts_json};
 use super::report::{self, Style};
 use super::{Answer, Failure, select};
+use crate::check;
 use crate::counts::Counts;
 use crate::diag::{Code, Diagnostic};
 use crate::dtype::ReduceOp;
@@ -33,6 +34,8 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
     let reduce = command.reduce.unwrap_or(ReduceOp::Sum);
     let admitted = command.target.product.admits(&program, command.dtype, reduce);
     admitted.map_err(|diagnostic| report::failure(&file, &[diagnostic], style))?;
+    let mut found = check::check(&program, &check::Options::default());
+    let proven = found.is_empty();
     let counts = match &command.counts {
         Some(counts) => counts.clone(),
         None => by_default(&program, command.count.unwrap_or_default()),
@@ -51,12 +54,12 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
         }
         error => Failure::Usage(error.to_string()),
     })?;
-    let diagnostics = report.diagnostics();
+    found.extend(report.diagnostics());
     let text = match json {
-        true => format!("{:#}\n", value(&program, need.as_ref(), &report, &diagnostics)),
-        false => summary(command, &program, need.as_ref(), &report) + &report::text(&file, &diagnostics, style),
+        true => format!("{:#}\n", value(&program, need.as_ref(), &report, &found)),
+        false => summary(command, &program, need.as_ref(), &report, proven) + &report::text(&file, &found, style),
     };
-    Ok(Answer { text, holds: report.ok() })
+    Ok(Answer { text, holds: proven && report.ok() })
 }
 
 /// Counts where one number is given: the same for all, or in the V operators 0, 1 and 2 times as many in turn.
@@ -74,7 +77,7 @@ fn by_default(program: &Program, count: u64) -> Counts {
 }
 
 /// What was run and what came of it.
-fn summary(command: &Command, program: &Program, need: Option<&Resources>, report: &Report) -> String {
+fn summary(command: &Command, program: &Program, need: Option<&Resources>, report: &Report, proven: bool) -> String {
     let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let mut text = format!(
         "{}: {} on ai_cpu, {}\n",
@@ -99,6 +102,10 @@ fn summary(command: &Command, program: &Program, need: Option<&Resources>, repor
         plural(report.rounds, "round"),
         plural(report.operations, "operation")
     );
+    text += match proven {
+        true => "proven     no deadlock, no race, no lost notify, the right result\n",
+        false => "NOT PROVEN see below\n",
+    };
     let verdict = if report.ok() { "verified   " } else { "WRONG      " };
     let identical = match report.bytes_identical {
         0 => String::new(),
@@ -117,7 +124,7 @@ fn summary(command: &Command, program: &Program, need: Option<&Resources>, repor
 fn value(program: &Program, need: Option<&Resources>, report: &Report, diagnostics: &[Diagnostic]) -> Value {
     let file = &program.source.file;
     json!({
-        "ok": report.ok(),
+        "ok": report.ok() && diagnostics.is_empty(),
         "algorithm": program.algorithm,
         "operator": program.operator.name(),
         "engine": Engine::AiCpu.name(),

@@ -5,12 +5,11 @@ use std::path::Path;
 use super::Failure;
 use super::args::{EngineArg, Target, Where};
 use super::report::{self, Style};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::instance::{Instance, instantiate};
 use crate::lower;
 use crate::product::Limits;
 use crate::program::Program;
-use crate::resources;
 use crate::shape::Shape;
 use crate::spec::{Engine, Spec};
 
@@ -108,17 +107,8 @@ pub(super) fn program(spec: &Spec<'_>, shape: &Shape, target: &Target, style: St
     let instance = instance(spec, shape, style)?;
     let mut program = lower::aicpu::lower(&instance);
     let fail = |diagnostic: Diagnostic| report::failure(spec.file, &[diagnostic], style);
-    if let Ok(need) = resources::of_shape(spec, shape)
-        && let Some((field, need, limit)) = Limits::of(target.cann).first_overrun(&need)
-    {
-        let message = format!(
-            "`{}` needs {need} {} at {} ranks, and a communicator has {limit}",
-            spec.snake,
-            field.name(),
-            shape.ranks()
-        );
-        let at = spec.spans.first().copied();
-        return Err(fail(Diagnostic::new(Code::H401, message, at).with_help("bound the lanes with `par(n) for …`")));
+    if let Some(diagnostic) = Limits::of(target.cann).program_overrun(&program, spec.spans.first().copied()) {
+        return Err(fail(diagnostic));
     }
     if target.fuse {
         lower::fuse::fuse_notify(&mut program, target.product).map_err(fail)?;
