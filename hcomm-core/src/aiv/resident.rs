@@ -30,6 +30,7 @@ struct Launch {
 /// where every block has a core.
 pub(super) fn check(program: &Program, cores: u32) -> Option<Diagnostic> {
     let blocks = program.num_blocks();
+    let cores = cores.max(1);
     if cores >= blocks {
         return None;
     }
