@@ -69,10 +69,11 @@ fn span(program: &Program, at: SpanId) -> Option<Span> {
     program.frame.source.spans.get(at.index()).copied()
 }
 
-/// A tag that does not change: what the last launch left looks like a new value.
+/// A tag that does not change, and a last use of the launch that has the value of the first one: what the last launch left
+/// looks like a new record.
 fn stale(program: &Program, (waiter, recorder, _): Key, name: &str, uses: &Uses) -> Option<Diagnostic> {
-    let &(_, at) = uses.waits.first()?;
-    if program.tags != Tags::Constant || uses.records.is_empty() {
+    let (&(_, at), (first, last)) = (uses.waits.first()?, (uses.records.first()?, uses.records.last()?));
+    if program.tags != Tags::Constant || first.0 != last.0 {
         return None;
     }
     let message = format!(

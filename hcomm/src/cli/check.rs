@@ -2,14 +2,15 @@
 
 use serde_json::json;
 
-use super::args::Check as Command;
+use super::args::{Check as Command, EngineArg};
 use super::report::{self, Style};
+use super::select::Lowered;
 use super::{Answer, Failure, select};
+use crate::aiv;
 use crate::check::{self, Options, Report};
 use crate::diag::Diagnostic;
 use crate::instance::instantiate;
 use crate::lower;
-use crate::program::Program;
 use crate::shape::{Layout, Shape};
 use crate::spec::Spec;
 
@@ -33,18 +34,18 @@ pub(super) fn check(
     let (name, file) = match (&command.program, &command.algorithm) {
         (Some(path), _) => {
             let program = select::program_of(path)?;
-            let name = program.algorithm.clone();
-            let file = program.source.file.clone();
-            findings.program(&program, Options::default());
+            let (name, file) = (program.frame().algorithm.clone(), program.frame().source.file.clone());
+            findings.program(&program, false, command.cores);
             (name, file)
         }
         (None, name) => {
             let spec = select::algorithm(library, name.as_deref().unwrap_or_default())?;
+            select::engine(spec, &command.kernel)?;
             for layout in layouts(spec, command)? {
                 let mut roles = Some(Shape::first_roles(layout));
                 while let Some(shape) = roles {
                     roles = shape.next_roles(spec.operator);
-                    findings.shape(spec, &shape);
+                    findings.shape(spec, &shape, command);
                 }
             }
             (spec.snake.to_owned(), spec.file.to_owned())
@@ -72,11 +73,13 @@ fn layouts(spec: &Spec<'_>, command: &Command) -> Result<Vec<Layout>, Failure> {
 }
 
 impl Findings {
-    fn shape(&mut self, spec: &Spec<'_>, shape: &Shape) {
-        match instantiate(spec, shape) {
-            Ok(instance) => {
-                self.program(&lower::aicpu::lower(&instance), Options { symmetric: spec.headers.symmetric });
-            }
+    fn shape(&mut self, spec: &Spec<'_>, shape: &Shape, command: &Command) {
+        let lowered = instantiate(spec, shape).and_then(|instance| match command.kernel.engine {
+            EngineArg::AiCpu => Ok(Lowered::AiCpu(lower::aicpu::lower(&instance))),
+            EngineArg::Aiv => select::blocks(&instance, &command.kernel).map(Lowered::Aiv).map_err(|fault| vec![fault]),
+        });
+        match lowered {
+            Ok(program) => self.program(&program, spec.headers.symmetric, command.cores),
             Err(faults) => {
                 self.cases += 1;
                 faults.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
@@ -84,10 +87,18 @@ impl Findings {
         }
     }
 
-    fn program(&mut self, program: &Program, options: Options) {
+    fn program(&mut self, program: &Lowered, symmetric: bool, cores: Option<u32>) {
         self.cases += 1;
-        self.operations += program.num_ops();
-        let Report { diagnostics, in_place } = check::report(program, &options);
+        let Report { diagnostics, in_place } = match program {
+            Lowered::AiCpu(program) => {
+                self.operations += program.num_ops();
+                check::report(program, &Options { symmetric })
+            }
+            Lowered::Aiv(program) => {
+                self.operations += program.num_ops();
+                aiv::report(program, &aiv::Options { symmetric, cores })
+            }
+        };
         diagnostics.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
         in_place.into_iter().for_each(|fault| add(&mut self.in_place, fault));
     }
