@@ -1,8 +1,11 @@
 //! Exact resource counts (DESIGN section 6), from the same evaluator as everything else.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::aiv::default_blocks;
 use crate::eval::{Event, Fault, FaultKind, Machine, Step, tri};
 use crate::ids::SpanId;
+use crate::program::{OpKind, Program};
 use crate::shape::{Layout, MAX_RANKS, Shape};
 use crate::spec::{BudgetField, Spec};
 
@@ -191,3 +194,47 @@ const NONE: Resources = Resources {
     blocks: 0,
     flags: 0,
 };
+
+/// What a rank of a program for AI CPU uses, counted from its operations. It has no blocks and no flags.
+pub fn of_program(program: &Program, rank: u32) -> Resources {
+    let threads = program.ranks.get(rank as usize).map_or(&[][..], |rank| &rank.threads);
+    let mut channels: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut flags: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for (thread, ops) in (0..).zip(threads) {
+        for op in ops {
+            let (peer, indices) = match op.kind {
+                OpKind::LocalCopy(_) | OpKind::LocalReduce(_) => continue,
+                OpKind::Write(peer, _)
+                | OpKind::Read(peer, _)
+                | OpKind::WriteReduce(peer, _)
+                | OpKind::ReadReduce(peer, _) => (peer, 0),
+                OpKind::WriteWithNotify(peer, _, notify)
+                | OpKind::WriteReduceWithNotify(peer, _, notify)
+                | OpKind::ChannelNotifyRecord { peer, notify }
+                | OpKind::ChannelNotifyWait { peer, notify } => (peer, notify.saturating_add(1)),
+                OpKind::ThreadNotifyRecord { thread, notify } => {
+                    flags.entry(thread).or_default().insert(notify);
+                    continue;
+                }
+                OpKind::ThreadNotifyWait { notify } => {
+                    flags.entry(thread).or_default().insert(notify);
+                    continue;
+                }
+            };
+            let most = channels.entry(peer).or_default();
+            *most = indices.max(*most);
+        }
+    }
+    let highest = flags.values().filter_map(BTreeSet::last).max();
+    Resources {
+        threads: threads.len() as u32,
+        notify_num_per_thread: highest.map_or(0, |last| last.saturating_add(1)),
+        thread_notifies: flags.values().map(|all| all.len() as u32).sum(),
+        channels: channels.len() as u32,
+        notify_num_per_channel: channels.values().copied().max().unwrap_or(0),
+        channel_notifies: channels.values().fold(0, |sum, indices| sum.saturating_add(*indices)),
+        scratch_chunks: program.scratch,
+        blocks: 0,
+        flags: 0,
+    }
+}

@@ -62,19 +62,20 @@ impl Memory {
 
 /// Whether the operator has an in-place form.
 pub(super) fn has_in_place(program: &Program) -> bool {
-    (0..program.num_ranks()).any(|rank| overlap(program, rank).is_some())
+    program.operator.has_in_place()
 }
 
 /// How input and output of `rank` overlap in place: where each starts in the larger one.
 fn overlap(program: &Program, rank: u32) -> Option<(u32, u32)> {
-    let slot = rank * program.split;
+    // Where a slot of the rank's own starts in a buffer that has one for every rank.
+    let slot = || rank * program.split;
     match program.operator {
         Operator::AllReduce => Some((0, 0)),
         Operator::Broadcast | Operator::Reduce if rank == program.shape.root => Some((0, 0)),
-        Operator::AllGather => Some((slot, 0)),
-        Operator::Gather if rank == program.shape.root => Some((slot, 0)),
-        Operator::ReduceScatter => Some((0, slot)),
-        Operator::Scatter if rank == program.shape.root => Some((0, slot)),
+        Operator::AllGather => Some((slot(), 0)),
+        Operator::Gather if rank == program.shape.root => Some((slot(), 0)),
+        Operator::ReduceScatter => Some((0, slot())),
+        Operator::Scatter if rank == program.shape.root => Some((0, slot())),
         _ => None,
     }
 }

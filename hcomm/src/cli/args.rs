@@ -129,6 +129,14 @@ pub(super) struct Check {
     /// AIV: Vector cores that are free on every rank, if fewer than there are blocks.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) cores: Option<u32>,
+    /// Whether the product takes elements of this type, too.
+    #[arg(long, value_parser = dtype)]
+    pub(super) dtype: Option<DataType>,
+    /// The reduction for `--dtype`.
+    #[arg(long, value_parser = reduce, default_value = "sum", requires = "dtype")]
+    pub(super) reduce: ReduceOp,
+    #[command(flatten)]
+    pub(super) target: Target,
 }
 
 #[derive(Debug, ClapArgs)]

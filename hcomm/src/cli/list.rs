@@ -41,11 +41,11 @@ pub(super) fn list(library: &[&Spec<'static>], json: bool) -> Answer {
     Answer { text, holds: true }
 }
 
-/// The first sentence of a doc comment, without what follows a colon.
+/// The first sentence of a doc comment.
 fn summary(doc: &str) -> String {
     let words: Vec<&str> = doc.trim().lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect();
     let paragraph = words.join(" ");
-    let end = paragraph.find(". ").into_iter().chain(paragraph.find(": ")).min().unwrap_or(paragraph.len());
+    let end = paragraph.find(". ").unwrap_or(paragraph.len());
     paragraph[..end].trim_end_matches('.').to_owned()
 }
 

@@ -44,6 +44,8 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
         Lowered::Aiv(program) => aiv::admits(product, program, command.dtype, reduce),
     };
     admitted.map_err(|diagnostic| report::failure(&file, &[diagnostic], style))?;
+    let mut found = lowered.check(false, command.cores).diagnostics;
+    let proven = found.is_empty();
     let counts = match &command.counts {
         Some(counts) => counts.clone(),
         None => by_default(program, command.count.unwrap_or_default()),
@@ -67,12 +69,12 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
         }
         error => Failure::Usage(error.to_string()),
     })?;
-    let diagnostics = report.diagnostics();
+    found.extend(report.diagnostics());
     let text = match json {
-        true => format!("{:#}\n", value(program, engine, need.as_ref(), &report, &diagnostics)),
-        false => summary(command, program, engine, need.as_ref(), &report) + &report::text(&file, &diagnostics, style),
+        true => format!("{:#}\n", value(program, engine, need.as_ref(), &report, &found)),
+        false => summary(command, &lowered, need.as_ref(), &report, proven) + &report::text(&file, &found, style),
     };
-    Ok(Answer { text, holds: report.ok() })
+    Ok(Answer { text, holds: proven && report.ok() })
 }
 
 /// Counts where one number is given: the same for all, or in the V operators 0, 1 and 2 times as many in turn.
@@ -90,7 +92,8 @@ fn by_default(program: &Program, count: u64) -> Counts {
 }
 
 /// What was run and what came of it.
-fn summary(command: &Command, program: &Program, engine: Engine, need: Option<&Resources>, report: &Report) -> String {
+fn summary(command: &Command, lowered: &Lowered, need: Option<&Resources>, report: &Report, proven: bool) -> String {
+    let (program, engine) = (lowered.frame(), lowered.engine());
     let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let mut text = format!(
         "{}: {} on {}, {}\n",
@@ -116,6 +119,10 @@ fn summary(command: &Command, program: &Program, engine: Engine, need: Option<&R
         plural(report.rounds, "round"),
         plural(report.operations, "operation")
     );
+    text += match proven {
+        true => "proven     no deadlock, no race, no lost notify, the right result\n",
+        false => "NOT PROVEN see below\n",
+    };
     let verdict = if report.ok() { "verified   " } else { "WRONG      " };
     let identical = match report.bytes_identical {
         0 => String::new(),
@@ -140,7 +147,7 @@ fn value(
 ) -> Value {
     let file = &program.source.file;
     json!({
-        "ok": report.ok(),
+        "ok": report.ok() && diagnostics.is_empty(),
         "algorithm": program.algorithm,
         "operator": program.operator.name(),
         "engine": engine.name(),

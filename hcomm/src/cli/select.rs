@@ -6,12 +6,13 @@ use super::Failure;
 use super::args::{EngineArg, Kernel, Target, Where};
 use super::report::{self, Style};
 use crate::aiv;
-use crate::diag::{Code, Diagnostic};
+use crate::check;
+use crate::diag::Diagnostic;
 use crate::instance::{Instance, instantiate};
 use crate::lower;
 use crate::product::Limits;
 use crate::program::Program;
-use crate::resources::{self, Resources};
+use crate::resources::Resources;
 use crate::shape::Shape;
 use crate::spec::{Engine, Spec};
 
@@ -126,6 +127,22 @@ impl Lowered {
         }
     }
 
+    /// Operations of all ranks, for one round.
+    pub(super) fn num_ops(&self) -> u64 {
+        match self {
+            Lowered::AiCpu(program) => program.num_ops(),
+            Lowered::Aiv(program) => program.num_ops(),
+        }
+    }
+
+    /// All that is wrong with it.
+    pub(super) fn check(&self, symmetric: bool, cores: Option<u32>) -> check::Report {
+        match self {
+            Lowered::AiCpu(program) => check::report(program, &check::Options { symmetric }),
+            Lowered::Aiv(program) => aiv::report(program, &aiv::Options { symmetric, cores }),
+        }
+    }
+
     pub(super) fn engine(&self) -> Engine {
         match self {
             Lowered::AiCpu(_) => Engine::AiCpu,
@@ -178,17 +195,8 @@ pub(super) fn program(
         return blocks(&instance, kernel).map(Lowered::Aiv).map_err(fail);
     }
     let mut program = lower::aicpu::lower(&instance);
-    if let Ok(need) = resources::of_shape(spec, shape)
-        && let Some((field, need, limit)) = Limits::of(target.cann).first_overrun(&need)
-    {
-        let message = format!(
-            "`{}` needs {need} {} at {} ranks, and a communicator has {limit}",
-            spec.snake,
-            field.name(),
-            shape.ranks()
-        );
-        let at = spec.spans.first().copied();
-        return Err(fail(Diagnostic::new(Code::H401, message, at).with_help("bound the lanes with `par(n) for …`")));
+    if let Some(diagnostic) = Limits::of(target.cann).program_overrun(&program, spec.spans.first().copied()) {
+        return Err(fail(diagnostic));
     }
     if target.fuse {
         lower::fuse::fuse_notify(&mut program, target.product).map_err(fail)?;
