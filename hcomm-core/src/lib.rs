@@ -6,6 +6,7 @@
 //!            └──────► Resources
 //! ```
 
+pub mod aiv;
 mod assert;
 pub mod check;
 pub mod counts;

@@ -133,6 +133,10 @@ pub enum BudgetField {
     ChannelNotifies,
     /// [`Resources::scratch_chunks`]
     Scratch,
+    /// [`Resources::blocks`]
+    Blocks,
+    /// [`Resources::flags`]
+    Flags,
 }
 
 /// What carries the program out (facts 1.2).

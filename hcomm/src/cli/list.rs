@@ -49,10 +49,10 @@ fn summary(doc: &str) -> String {
     paragraph[..end].trim_end_matches('.').to_owned()
 }
 
-/// The engines that carry an algorithm out today.
+/// The engines that carry an algorithm out.
 fn engines(spec: &Spec<'_>) -> Vec<Engine> {
     let wanted = spec.headers.engines;
-    [Engine::AiCpu].into_iter().filter(|engine| wanted.is_empty() || wanted.contains(engine)).collect()
+    [Engine::AiCpu, Engine::Aiv].into_iter().filter(|engine| wanted.is_empty() || wanted.contains(engine)).collect()
 }
 
 /// The layouts that an algorithm is verified for: any flat one, or those that it names.
