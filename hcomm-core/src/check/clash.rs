@@ -59,7 +59,8 @@ pub(super) fn report(
     // A race within a repetition is one between repetitions too; told once, as the former.
     found.sort_by_key(|unordered| unordered.next);
     let mut racy = FxHashSet::default();
-    for unordered in &found {
+    for unordered in &mut found {
+        in_order_of_source(model, unordered);
         let (first, second) = (model.op(unordered.source).at, model.op(unordered.target).at);
         match unordered.about {
             Clash::Accesses { owner, cell, first: touch, second: other } => {
@@ -84,6 +85,19 @@ pub(super) fn report(
         }
     }
     racy
+}
+
+/// Two accesses of one repetition that nothing orders have no order: what is written first is told as the one that has
+/// to come first.
+fn in_order_of_source(model: &Model<'_>, unordered: &mut Unordered<Clash>) {
+    let (first, second) = (model.op(unordered.source).at, model.op(unordered.target).at);
+    if let Clash::Accesses { first: touch, second: other, .. } = &mut unordered.about
+        && !unordered.next
+        && words::span(model.program, second) < words::span(model.program, first)
+    {
+        std::mem::swap(touch, other);
+        std::mem::swap(&mut unordered.source, &mut unordered.target);
+    }
 }
 
 /// Who carries the two operations out: their ranks, or their threads if the rank is the same.
@@ -121,6 +135,13 @@ fn accesses(model: &Model<'_>, unordered: &Unordered<Clash>) -> Diagnostic {
         format!(
             "rank {p} has to acknowledge: let it `signal` rank {q} after its last use of the chunk{line}, and let rank \
              {q} `wait` for that before it touches the chunk again"
+        )
+    } else if model.op(first).at == model.op(second).at {
+        format!(
+            "ranks {} and {} meet on one chunk in one step: check the chunk index; if it is meant, let rank {p} `signal` \
+             rank {q} after its access, and rank {q} `wait` for that before its own",
+            p.min(q),
+            p.max(q)
         )
     } else if touch == Touch::Write && other == Touch::Write {
         format!(

@@ -38,7 +38,7 @@ pub(super) fn report(model: &Model<'_>, stuck: &[u32], uneven: &[Uneven], findin
     }
 }
 
-/// The cycles, each from its lowest thread on. Every stuck thread waits for one other, so there is at least one.
+/// The cycles. Every stuck thread waits for one other, so there is at least one.
 fn cycles(model: &Model<'_>, stuck: &[u32]) -> Vec<Vec<Link>> {
     let mut stands_at: FxHashMap<u32, u32> = FxHashMap::default();
     let mut record_of = vec![NONE; model.num_notifies() as usize];
@@ -73,7 +73,12 @@ fn cycles(model: &Model<'_>, stuck: &[u32]) -> Vec<Vec<Link>> {
         if walk_of.get(&thread) == Some(&walk)
             && let Some(start) = path.iter().position(|link| model.thread_of(link.wait) == thread)
         {
-            cycles.push(path.split_off(start));
+            let mut cycle = path.split_off(start);
+            // It is told from its first place in the source on, whoever is there.
+            let first =
+                (0..cycle.len()).min_by_key(|&at| (model.op(cycle[at].wait).at, model.thread_of(cycle[at].wait)));
+            cycle.rotate_left(first.unwrap_or(0));
+            cycles.push(cycle);
         }
     }
     cycles

@@ -1,9 +1,9 @@
 //! Which record wakes which wait: one execution of the program, and what stops it (H101, H102).
 //!
 //! The execution lets a notify count, as if it were a semaphore, and pairs the k-th record of a notify with its k-th
-//! wait. Programs have no data-dependent branches, so if [`reuse`](super::reuse) then shows that every wait comes before the next
-//! record in *every* execution, no flag is ever set twice, counting and one bit are the same, and the pairs are
-//! those of every execution. If it does not show that, there is an execution in which a record is lost.
+//! wait. Programs have no data-dependent branches, so if [`reuse`](super::reuse) then shows that records and waits of
+//! a notify take turns in *every* execution, counting and one bit are the same, and the pairs are those of every
+//! execution. If it does not show that, there is an execution in which a record is lost or goes to the wrong wait.
 
 use std::collections::VecDeque;
 

@@ -67,14 +67,15 @@ pub(super) fn has_in_place(program: &Program) -> bool {
 
 /// How input and output of `rank` overlap in place: where each starts in the larger one.
 fn overlap(program: &Program, rank: u32) -> Option<(u32, u32)> {
-    let slot = rank * program.split;
+    // Where a slot of the rank's own starts in a buffer that has one for every rank.
+    let slot = || rank * program.split;
     match program.operator {
         Operator::AllReduce => Some((0, 0)),
         Operator::Broadcast | Operator::Reduce if rank == program.shape.root => Some((0, 0)),
-        Operator::AllGather => Some((slot, 0)),
-        Operator::Gather if rank == program.shape.root => Some((slot, 0)),
-        Operator::ReduceScatter => Some((0, slot)),
-        Operator::Scatter if rank == program.shape.root => Some((0, slot)),
+        Operator::AllGather => Some((slot(), 0)),
+        Operator::Gather if rank == program.shape.root => Some((slot(), 0)),
+        Operator::ReduceScatter => Some((0, slot())),
+        Operator::Scatter if rank == program.shape.root => Some((0, slot())),
         _ => None,
     }
 }

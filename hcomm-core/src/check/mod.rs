@@ -23,15 +23,26 @@
 //!
 //! # Why it is exact
 //!
-//! Programs have no data-dependent branches. If the notifies match and none can be set twice, every execution pairs
-//! the same records with the same waits, so "happens before" is one relation, a graph: program order and an edge from
-//! every record to its wait. Two conflicting accesses that it does not order can happen at once; if all are ordered,
-//! every execution computes the same values, and one symbolic execution tells them. Nothing is approximated in
-//! between: where look-ups do not show an order, paths are followed ([`sweep`]).
+//! Programs have no data-dependent branches. If the notifies match, and none can be set again before it was taken or
+//! taken out of turn, every execution pairs the same records with the same waits. Then "happens before" is one
+//! relation, a graph: program order, and an edge from every record to its wait. Two conflicting accesses that it does
+//! not order can happen at once; if all are ordered, every execution computes the same values, and one symbolic
+//! execution tells them. Nothing is approximated in between: where look-ups do not show an order, paths are followed
+//! (`sweep`).
 //!
 //! Repetitions are not unrolled. An edge of the graph stays in a repetition (records and waits are even in each) or
-//! goes along a thread to the next one, so what is asked of two repetitions that follow each other holds for any two
-//! (see `races`), and a matching within one repetition is that of all.
+//! goes along a thread to the next one, so the graph of any number of repetitions is the same from one to the next,
+//! what is asked of two that follow each other holds for any two (see `races`), and a matching within one repetition
+//! is that of all.
+//!
+//! The tests hold this against an oracle that knows nothing of it: all interleavings of three repetitions, on mutants
+//! of correct programs and on random ones. They agree on every program, harmful or harmless.
+//!
+//! # What is not checked here
+//!
+//! Limits and budgets (H401), what an engine and product offer (H402), and the order of floating-point additions
+//! beyond `deterministic` (H202). Another operator that runs before or after this one on the same communicator is
+//! taken to leave scratch alone: a program may rely on what its own last repetition has acknowledged.
 
 mod barrier;
 mod clash;

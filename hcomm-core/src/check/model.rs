@@ -12,6 +12,9 @@ use crate::program::{Op, OpKind, Program};
 /// No operation, no channel, no notify.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// Marks the notify of an operation that waits for it. Notifies have lower numbers.
+const WAIT: u32 = 1 << 31;
+
 /// A structurally valid program, numbered.
 pub(super) struct Model<'p> {
     pub(super) program: &'p Program,
@@ -24,6 +27,7 @@ pub(super) struct Model<'p> {
     thread_rank: Vec<u32>,
     thread_of: Vec<u32>,
     channel: Vec<u32>,
+    /// By operation, with [`WAIT`] if it waits.
     notify: Vec<u32>,
     notifies: u32,
     channels: Channels,
@@ -114,7 +118,7 @@ impl<'p> Model<'p> {
         // Numbers without gaps while indices are what programs have; a table if a few of them are huge.
         let total: u64 = most.iter().map(|&most| u64::from(most)).sum();
         let mut notify = vec![NONE; self.num_ops() as usize];
-        if total <= 8 * u64::from(self.num_ops()) + 1024 {
+        if total <= 8 * u64::from(self.num_ops()) + 1024 && total < u64::from(WAIT) {
             let mut next = 0;
             for first in &mut most {
                 (*first, next) = (next, next + *first);
@@ -134,6 +138,11 @@ impl<'p> Model<'p> {
                 }
             }
             self.notifies = table.len() as u32;
+        }
+        for (op, notify) in (0..).zip(&mut notify) {
+            if matches!(self.op(op).kind, OpKind::ThreadNotifyWait { .. } | OpKind::ChannelNotifyWait { .. }) {
+                *notify |= WAIT;
+            }
         }
         self.notify = notify;
     }
@@ -194,12 +203,13 @@ impl<'p> Model<'p> {
 
     /// The notify that the operation sets or waits for.
     pub(super) fn notify_of(&self, op: u32) -> Option<u32> {
-        Some(self.notify[op as usize]).filter(|&notify| notify != NONE)
+        Some(self.notify[op as usize]).filter(|&notify| notify != NONE).map(|notify| notify & !WAIT)
     }
 
     /// Whether the operation waits for its notify, rather than setting it.
     pub(super) fn is_wait(&self, op: u32) -> bool {
-        matches!(self.op(op).kind, OpKind::ThreadNotifyWait { .. } | OpKind::ChannelNotifyWait { .. })
+        let notify = self.notify[op as usize];
+        notify != NONE && notify & WAIT != 0
     }
 
     /// The rank that the operation sets a notify for, if it does.

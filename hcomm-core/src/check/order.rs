@@ -176,7 +176,7 @@ impl<'m, 'p> Order<'m, 'p> {
             return self.join[x as usize];
         }
         let Some(channel) = self.channel(x, owner) else { return NEVER_JOINED };
-        let on_thread = self.from_record(channel, x).first().map_or(NEVER_JOINED, |signal| signal.reach);
+        let on_thread = self.recorded_from(channel, x).first().map_or(NEVER_JOINED, |signal| signal.reach);
         on_thread.min(self.join_after(channel, self.join[x as usize]))
     }
 
@@ -188,7 +188,7 @@ impl<'m, 'p> Order<'m, 'p> {
         let Some(channel) = self.channel(y, owner).map(|channel| self.model.other_end(channel)) else {
             return NEVER_FORKED;
         };
-        let on_thread = self.up_to_wait(channel, y).last().map_or(NEVER_FORKED, |signal| signal.reach);
+        let on_thread = self.taken_up_to(channel, y).last().map_or(NEVER_FORKED, |signal| signal.reach);
         on_thread.max(self.fork_before(channel, self.fork[y as usize]))
     }
 
@@ -200,12 +200,12 @@ impl<'m, 'p> Order<'m, 'p> {
         }
         let Some(channel) = self.channel(x, to) else { return false };
         let (x_join, y_fork) = (self.join[x as usize], self.fork[y as usize]);
-        let (sent, taken) = (self.from_record(channel, x), self.up_to_wait(channel, y));
+        let (sent, taken) = (self.recorded_from(channel, x), self.taken_up_to(channel, y));
         sent.first().is_some_and(|signal| signal.reach <= y_fork)
             || taken.last().is_some_and(|signal| x_join <= signal.reach)
             || self.join_after(channel, x_join) <= y_fork
-            || sent.iter().take(LOOK).any(|signal| self.same_thread_up_to(signal.wait, y))
-            || taken.iter().rev().take(LOOK).any(|signal| self.same_thread_up_to(x, signal.record))
+            || sent.iter().any(|signal| self.same_thread_up_to(signal.wait, y))
+            || taken.iter().any(|signal| self.same_thread_up_to(x, signal.record))
     }
 
     /// Whether the rules show that `x` of one repetition is before `y` of the next.
@@ -216,19 +216,19 @@ impl<'m, 'p> Order<'m, 'p> {
         }
         let Some(channel) = self.channel(x, to) else { return false };
         let (joined, forked) = (self.is_joined(x), self.is_forked(y));
-        let (sent, taken) = (self.from_record(channel, x), self.up_to_wait(channel, y));
+        let (sent, taken) = (self.recorded_from(channel, x), self.taken_up_to(channel, y));
         let all = &self.by_record[self.signals(channel)];
         // The signal in x's repetition, the step to the next one on y's rank.
         let late = || {
-            (forked && sent.first().is_some_and(|signal| signal.reach != NEVER_JOINED))
-                || (forked && self.join_after(channel, self.join[x as usize]) != NEVER_JOINED)
-                || sent.iter().take(LOOK).any(|signal| self.before_next_on_rank(signal.wait, y))
+            let joins = sent.first().is_some_and(|signal| signal.reach != NEVER_JOINED)
+                || self.join_after(channel, self.join[x as usize]) != NEVER_JOINED;
+            (forked && joins) || sent.iter().any(|signal| self.before_next_on_rank(signal.wait, y))
         };
         // The step to the next one on x's rank, the signal in y's repetition.
         let early = || {
-            (joined && taken.last().is_some_and(|signal| signal.reach != NEVER_FORKED))
-                || (joined && self.fork_before(channel, self.fork[y as usize]) != NEVER_FORKED)
-                || taken.iter().rev().take(LOOK).any(|signal| self.before_next_on_rank(x, signal.record))
+            let forks = taken.last().is_some_and(|signal| signal.reach != NEVER_FORKED)
+                || self.fork_before(channel, self.fork[y as usize]) != NEVER_FORKED;
+            (joined && forks) || taken.iter().any(|signal| self.before_next_on_rank(x, signal.record))
         };
         late() || early() || {
             let on_threads = |signal: &Signal| {
@@ -277,28 +277,22 @@ impl<'m, 'p> Order<'m, 'p> {
         self.start[channel as usize] as usize..self.start[channel as usize + 1] as usize
     }
 
-    /// Signals whose record is on the thread of `x` and not before it.
-    fn from_record(&self, channel: u32, x: u32) -> &[Signal] {
+    /// The first few signals whose record is on the thread of `x` and not before it.
+    fn recorded_from(&self, channel: u32, x: u32) -> &[Signal] {
         let signals = &self.by_record[self.signals(channel)];
         let end = self.model.ops_of(self.model.thread_of(x)).end;
-        let first = signals.partition_point(|signal| signal.record < x);
-        let rest = &signals[first..];
-        // The thread's own part only; the look-ups take its first few.
-        match rest.first() {
-            Some(signal) if signal.record < end => &rest[..rest.partition_point(|signal| signal.record < end)],
-            _ => &[],
-        }
+        let rest = &signals[signals.partition_point(|signal| signal.record < x)..];
+        let few = &rest[..rest.len().min(LOOK)];
+        &few[..few.partition_point(|signal| signal.record < end)]
     }
 
-    /// Signals whose wait is on the thread of `y` and not after it.
-    fn up_to_wait(&self, channel: u32, y: u32) -> &[Signal] {
+    /// The last few signals whose wait is on the thread of `y` and not after it.
+    fn taken_up_to(&self, channel: u32, y: u32) -> &[Signal] {
         let signals = &self.by_wait[self.signals(channel)];
         let start = self.model.ops_of(self.model.thread_of(y)).start;
         let rest = &signals[..signals.partition_point(|signal| signal.wait <= y)];
-        match rest.last() {
-            Some(signal) if signal.wait >= start => &rest[rest.partition_point(|signal| signal.wait < start)..],
-            _ => &[],
-        }
+        let few = &rest[rest.len().saturating_sub(LOOK)..];
+        &few[few.partition_point(|signal| signal.wait < start)..]
     }
 
     /// The least join of the waits whose records' forks are not before the position.

@@ -18,7 +18,12 @@ pub(super) struct Uneven {
     /// Its last record and its last wait.
     record: Option<u32>,
     wait: Option<u32>,
+    /// Its statements: whether they wait, how often, and the last operation of each.
+    statements: Vec<(SpanId, bool, u32, u32)>,
 }
+
+/// Statements of a notify that are told apart.
+const MOST_STATEMENTS: usize = 16;
 
 /// The uneven notifies, by the place of their first use.
 pub(super) fn uneven(model: &Model<'_>) -> Vec<Uneven> {
@@ -36,10 +41,11 @@ pub(super) fn uneven(model: &Model<'_>) -> Vec<Uneven> {
     for op in 0..model.num_ops() {
         let Some(notify) = model.notify_of(op).filter(|&notify| balance[notify as usize] != 0) else { continue };
         let at = *place.entry(notify).or_insert_with(|| {
-            uneven.push(Uneven { notify, records: 0, waits: 0, record: None, wait: None });
+            uneven.push(Uneven { notify, records: 0, waits: 0, record: None, wait: None, statements: Vec::new() });
             uneven.len() - 1
         });
         let counts = &mut uneven[at];
+        counts.count_statement(model.op(op).at, model.is_wait(op), op);
         if model.is_wait(op) {
             (counts.waits, counts.wait) = (counts.waits + 1, Some(op));
         } else {
@@ -47,6 +53,39 @@ pub(super) fn uneven(model: &Model<'_>) -> Vec<Uneven> {
         }
     }
     uneven
+}
+
+impl Uneven {
+    fn count_statement(&mut self, at: SpanId, waits: bool, op: u32) {
+        if let Some(statement) = self.statements.iter_mut().find(|known| (known.0, known.1) == (at, waits)) {
+            (statement.2, statement.3) = (statement.2 + 1, op);
+        } else if self.statements.len() < MOST_STATEMENTS {
+            self.statements.push((at, waits, 1, op));
+        }
+    }
+
+    /// The operation that has no counterpart, most likely: of the kind that there is too much of, what remains when
+    /// signals and waits that are written close together are taken as belonging together.
+    fn extra(&self, model: &Model<'_>) -> Option<u32> {
+        let too_many_waits = self.waits > self.records;
+        let line = |at: SpanId| words::span(model.program, at).map_or(0, |span| span.line);
+        let (mut many, mut few): (Vec<_>, Vec<_>) =
+            self.statements.iter().copied().partition(|&(_, waits, ..)| waits == too_many_waits);
+        let mut pairs: Vec<(u32, usize, usize)> = Vec::new();
+        for (i, one) in many.iter().enumerate() {
+            for (j, other) in few.iter().enumerate() {
+                pairs.push((line(one.0).abs_diff(line(other.0)), i, j));
+            }
+        }
+        pairs.sort_unstable();
+        for (_, i, j) in pairs {
+            let together = many[i].2.min(few[j].2);
+            many[i].2 -= together;
+            few[j].2 -= together;
+        }
+        let left = many.iter().find(|(.., times, _)| *times > 0).map(|&(.., last)| last);
+        left.or(if too_many_waits { self.wait } else { self.record })
+    }
 }
 
 /// Tells them, a missing wait together with the wait for something else that stands in its place.
@@ -60,8 +99,7 @@ pub(super) fn report(model: &Model<'_>, uneven: &[Uneven], findings: &mut Findin
         findings.add(Code::H102, 0, [model.op(wait).at, model.op(record).at], || crossed(model, wait, record));
     }
     for counts in uneven {
-        let extra = if counts.records > counts.waits { counts.record } else { counts.wait };
-        let Some(op) = extra else { continue };
+        let Some(op) = counts.extra(model) else { continue };
         let at = model.op(op).at;
         if !told.contains(&at) {
             findings.add(Code::H102, 1, [at; 2], || one_sided(model, counts, op));
@@ -162,23 +200,22 @@ fn one_sided(model: &Model<'_>, counts: &Uneven, op: u32) -> Diagnostic {
     } else if records > waits {
         (
             format!(
-                "{}, {} in all, and only {} {}",
+                "{} here, and no wait takes it: {} in all, and {}",
                 words::records(model, op),
-                words::times(records),
-                words::count(waits, "wait"),
-                if waits == 1 { "takes it" } else { "take it" },
+                words::count(records, "signal"),
+                words::count(waits, "wait")
             ),
-            format!("wait once for every signal ({} here)", words::count(records - waits, "wait") + " missing"),
+            format!("let {} wait once for every signal", words::waiter(model, op)),
         )
     } else {
         (
             format!(
-                "{}, {} in all, and it is signalled only {}: the last wait never ends",
+                "{} here, and no signal is left for it: {} in all, and {}",
                 words::waits(model, op),
-                words::times(waits),
-                words::times(records)
+                words::count(waits, "wait"),
+                words::count(records, "signal")
             ),
-            format!("signal once for every wait ({} here)", words::count(waits - records, "signal") + " missing"),
+            format!("let {} signal once for every wait", words::recorder(model, op)),
         )
     };
     let mut diagnostic =
@@ -186,7 +223,7 @@ fn one_sided(model: &Model<'_>, counts: &Uneven, op: u32) -> Diagnostic {
     let other = if records > waits { counts.wait } else { counts.record };
     if let Some(other) = other {
         let what = if records > waits { words::waits(model, other) } else { words::records(model, other) };
-        diagnostic = diagnostic.with_related(what, at(other));
+        diagnostic = diagnostic.with_related(format!("{what} here"), at(other));
     }
     diagnostic
 }

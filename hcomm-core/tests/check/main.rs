@@ -3,8 +3,10 @@
 
 mod accept;
 mod builders;
+mod hostile;
 mod in_place;
 mod mutants;
 mod oracle;
 mod reject;
+mod source;
 mod wild;

@@ -105,7 +105,7 @@ fn a_thread_waits_for_one_that_it_has_not_started() {
     on(&mut p, 1, 1).op(21, OpKind::ThreadNotifyRecord { thread: 0, notify: 0 });
     on(&mut p, 1, 0).op(22, OpKind::ThreadNotifyWait { notify: 0 });
     on(&mut p, 1, 0).op(23, OpKind::ThreadNotifyRecord { thread: 1, notify: 0 });
-    assert_eq!(faults(&p), [(Code::H101, 22)]);
+    assert_eq!(faults(&p), [(Code::H101, 20)]);
     insta::assert_snapshot!(told_of(&p));
 }
 
