@@ -1,34 +1,58 @@
 //! The library: one algorithm a file, written as a user would write it.
 //!
-//! Read these to learn the language. [`LIBRARY`] has them all.
+//! Read these to learn the language. [`LIBRARY`] has them all, and `docs/algorithms.md` is a table of them.
 
 // What `collective!` makes names `::hcomm`, which for users is the facade. The facade depends on this crate, so here
 // the core stands in for it.
 extern crate hcomm_core as hcomm;
 
-mod mesh_all_gather;
-mod nhr_all_gather;
-mod one_shot_all_reduce;
-mod read_send_recv;
-mod ring_all_gather;
-mod ring_all_reduce;
-
 use hcomm_core::Collective;
 use hcomm_core::spec::Spec;
 
-pub use mesh_all_gather::MeshAllGather;
-pub use nhr_all_gather::NhrAllGather;
-pub use one_shot_all_reduce::OneShotAllReduce;
-pub use read_send_recv::ReadSendRecv;
-pub use ring_all_gather::RingAllGather;
-pub use ring_all_reduce::RingAllReduce;
+/// The modules of the operators, and the library in their order.
+macro_rules! library {
+    ($($operator:ident { $($algorithm:ident),* $(,)? })*) => {
+        $(mod $operator;)*
+        $(pub use $operator::{$($algorithm),*};)*
 
-/// All algorithms of the library, by operator.
-pub static LIBRARY: &[&Spec<'static>] = &[
-    &<MeshAllGather as Collective>::SPEC,
-    &<RingAllGather as Collective>::SPEC,
-    &<NhrAllGather as Collective>::SPEC,
-    &<OneShotAllReduce as Collective>::SPEC,
-    &<RingAllReduce as Collective>::SPEC,
-    &<ReadSendRecv as Collective>::SPEC,
-];
+        /// All algorithms of the library, by operator.
+        pub static LIBRARY: &[&Spec<'static>] = &[$($(&<$algorithm as Collective>::SPEC),*),*];
+    };
+}
+
+library! {
+    all_gather {
+        MeshAllGather, BoundedMeshAllGather, RingAllGather, BidirectionalRingAllGather, RhdAllGather, NhrAllGather,
+        NbAllGather, HierarchicalAllGather, ThreeLevelAllGather, PipelineAllGather, AhcAllGather,
+    }
+    reduce_scatter {
+        MeshReduceScatter, RingReduceScatter, RhdReduceScatter, NhrReduceScatter, NbReduceScatter,
+        HierarchicalReduceScatter, ThreeLevelReduceScatter, PipelineReduceScatter, AhcReduceScatter,
+    }
+    all_reduce {
+        OneShotAllReduce, TwoShotAllReduce, RingAllReduce, BidirectionalRingAllReduce, RhdAllReduce, NhrAllReduce,
+        NbAllReduce, HierarchicalAllReduce, ThreeLevelAllReduce, PipelineAllReduce, AhcAllReduce,
+    }
+    broadcast {
+        MeshBroadcast, StarBroadcast, RingBroadcast, RhdBroadcast, NhrBroadcast, NbBroadcast, BinomialBroadcast,
+        HierarchicalBroadcast, ThreeLevelBroadcast,
+    }
+    reduce {
+        MeshReduce, StarReduce, RingReduce, RhdReduce, BinomialReduce, HierarchicalReduce, ThreeLevelReduce,
+    }
+    scatter {
+        MeshScatter, StarScatter, NhrScatter, NbScatter, BinomialScatter, HierarchicalScatter,
+    }
+    gather {
+        MeshGather, StarGather, BinomialGather, HierarchicalGather,
+    }
+    all_to_all {
+        MeshAllToAll, GroupedMeshAllToAll, PairwiseAllToAll, HierarchicalAllToAll,
+    }
+    send_recv {
+        ReadSendRecv, WriteSendRecv,
+    }
+    barrier {
+        MeshBarrier, DisseminationBarrier,
+    }
+}

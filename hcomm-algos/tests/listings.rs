@@ -1,5 +1,8 @@
-//! The listing of every algorithm at 2, 4 and 5 ranks: what people read, and what a change of lowering would change.
+//! Listings of every algorithm: what people read, and what a change of lowering would change. At 2, 4 and 5 ranks; of
+//! an algorithm on nodes, at the two smallest layouts that it names.
 #![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
 
 use hcomm_algos::LIBRARY;
 use hcomm_core::draw;
@@ -9,35 +12,57 @@ use hcomm_core::lower::aicpu::lower;
 use hcomm_core::program::Program;
 use hcomm_core::shape::{Layout, Shape};
 
-fn instance(index: usize, ranks: u32) -> Instance {
-    instantiate(LIBRARY[index], &Shape::new(Layout::flat(ranks).unwrap())).unwrap()
+fn instance(name: &str, layout: Layout) -> Instance {
+    let spec = LIBRARY.iter().find(|spec| spec.snake == name).unwrap();
+    instantiate(spec, &Shape::new(layout)).unwrap()
+}
+
+/// `2x1` for 2 x 1, `1-2` for [1, 2].
+fn file_name(layout: &Layout) -> String {
+    layout.to_string().replace(", ", "-").replace([' ', '[', ']'], "")
 }
 
 #[test]
 fn listings() {
-    for (index, spec) in LIBRARY.iter().enumerate() {
-        for ranks in [2, 4, 5] {
-            insta::assert_snapshot!(format!("{}_{ranks}", spec.snake), lower(&instance(index, ranks)).to_string());
+    for spec in LIBRARY {
+        let mut layouts = support::layouts(spec, &[2, 4, 5, 8]);
+        layouts.truncate(if support::is_flat(spec) { 3 } else { 2 });
+        assert!(layouts.len() > 1, "{}", spec.snake);
+        for layout in layouts {
+            let listing = lower(&instance(spec.snake, layout)).to_string();
+            insta::assert_snapshot!(format!("{}_{}", spec.snake, file_name(&layout)), listing);
         }
     }
 }
 
 #[test]
 fn graphs() {
-    for (index, spec) in LIBRARY.iter().enumerate() {
-        let graph = TaskGraph::new(&instance(index, 3));
-        insta::assert_snapshot!(format!("{}_dot", spec.snake), draw::dot(&graph));
-        insta::assert_snapshot!(format!("{}_mermaid", spec.snake), draw::mermaid(&graph));
+    let three = Layout::flat(3).unwrap();
+    let drawn = [
+        ("mesh_all_gather", three),
+        ("ring_all_gather", three),
+        ("nhr_all_gather", three),
+        ("one_shot_all_reduce", three),
+        ("ring_all_reduce", three),
+        ("read_send_recv", three),
+        ("binomial_broadcast", three),
+        ("pipeline_all_gather", Layout::equal(1, 2, 2).unwrap()),
+    ];
+    for (name, layout) in drawn {
+        let graph = TaskGraph::new(&instance(name, layout));
+        insta::assert_snapshot!(format!("{name}_dot"), draw::dot(&graph));
+        insta::assert_snapshot!(format!("{name}_mermaid"), draw::mermaid(&graph));
     }
 }
 
 #[test]
 fn json_reads_back_as_the_same_program() {
-    for (index, spec) in LIBRARY.iter().enumerate() {
-        for ranks in [2, 3, 8] {
-            let program = lower(&instance(index, ranks));
-            assert_eq!(Program::from_json(&program.to_json()).as_ref(), Ok(&program), "{} at {ranks}", spec.snake);
+    for spec in LIBRARY {
+        for layout in support::layouts(spec, &[2, 3, 8]) {
+            let program = lower(&instance(spec.snake, layout));
+            assert_eq!(Program::from_json(&program.to_json()).as_ref(), Ok(&program), "{} at {layout}", spec.snake);
         }
     }
-    insta::assert_snapshot!("ring_all_gather_json", lower(&instance(1, 2)).to_json());
+    let two = Layout::flat(2).unwrap();
+    insta::assert_snapshot!("ring_all_gather_json", lower(&instance("ring_all_gather", two)).to_json());
 }

@@ -16,11 +16,16 @@ pub enum DataType {
     Fp32,
     Fp64,
     Bf16,
+    Int128,
+    Hif8,
+    Fp8e4m3,
+    Fp8e5m2,
+    Fp8e8m0,
 }
 
 impl DataType {
     /// All types.
-    pub const ALL: [DataType; 12] = [
+    pub const ALL: [DataType; 17] = [
         DataType::Int8,
         DataType::Int16,
         DataType::Int32,
@@ -33,6 +38,11 @@ impl DataType {
         DataType::Fp32,
         DataType::Fp64,
         DataType::Bf16,
+        DataType::Int128,
+        DataType::Hif8,
+        DataType::Fp8e4m3,
+        DataType::Fp8e5m2,
+        DataType::Fp8e8m0,
     ];
 
     /// The name on the command line.
@@ -50,6 +60,11 @@ impl DataType {
             DataType::Fp32 => "fp32",
             DataType::Fp64 => "fp64",
             DataType::Bf16 => "bf16",
+            DataType::Int128 => "int128",
+            DataType::Hif8 => "hif8",
+            DataType::Fp8e4m3 => "fp8e4m3",
+            DataType::Fp8e5m2 => "fp8e5m2",
+            DataType::Fp8e8m0 => "fp8e8m0",
         }
     }
 
@@ -61,10 +76,16 @@ impl DataType {
     /// Bytes of an element.
     pub const fn size(self) -> u32 {
         match self {
-            DataType::Int8 | DataType::Uint8 => 1,
+            DataType::Int8
+            | DataType::Uint8
+            | DataType::Hif8
+            | DataType::Fp8e4m3
+            | DataType::Fp8e5m2
+            | DataType::Fp8e8m0 => 1,
             DataType::Int16 | DataType::Uint16 | DataType::Fp16 | DataType::Bf16 => 2,
             DataType::Int32 | DataType::Uint32 | DataType::Fp32 => 4,
             DataType::Int64 | DataType::Uint64 | DataType::Fp64 => 8,
+            DataType::Int128 => 16,
         }
     }
 
@@ -83,7 +104,17 @@ impl DataType {
             DataType::Uint32 => 9,
             DataType::Fp64 => 10,
             DataType::Bf16 => 11,
+            DataType::Int128 => 12,
+            DataType::Hif8 => 14,
+            DataType::Fp8e4m3 => 15,
+            DataType::Fp8e5m2 => 16,
+            DataType::Fp8e8m0 => 17,
         }
+    }
+
+    /// Whether nothing reduces the type: it is only copied (facts 9.2).
+    pub const fn is_copied_only(self) -> bool {
+        matches!(self, DataType::Int128 | DataType::Hif8 | DataType::Fp8e4m3 | DataType::Fp8e5m2 | DataType::Fp8e8m0)
     }
 }
 

@@ -106,6 +106,7 @@ impl Product {
             }
             DataType::Uint8 | DataType::Uint16 | DataType::Uint32 => !local && matches!(self, Product::A950),
             DataType::Int64 | DataType::Uint64 | DataType::Fp64 => false,
+            _ => return Reduction::None, // copied only
         };
         if inline && !matches!(reduce, ReduceOp::Prod) {
             return Reduction::Inline;
@@ -121,12 +122,32 @@ impl Product {
         if local && scalar && matches!(self, Product::A950) { Reduction::AiCpu } else { Reduction::None }
     }
 
+    /// Whether the product moves elements of a type (facts 9.2).
+    ///
+    /// # Errors
+    ///
+    /// H402 if it does not.
+    pub fn admits_type(self, dtype: DataType) -> Result<(), Diagnostic> {
+        let (message, help) = match dtype {
+            DataType::Int128 => (
+                "int128 is a type of HCCL that none of its operators takes".to_owned(),
+                "move it as twice as many int64",
+            ),
+            DataType::Hif8 | DataType::Fp8e4m3 | DataType::Fp8e5m2 | DataType::Fp8e8m0 if self != Product::A950 => {
+                (format!("{dtype} is offered on the 950 only, not on {self}"), "move it as uint8")
+            }
+            _ => return Ok(()),
+        };
+        Err(Diagnostic::new(Code::H402, message, None).with_help(help))
+    }
+
     /// Whether the product can carry out a program on elements of a type.
     ///
     /// # Errors
     ///
     /// H402 for the first operation that it cannot.
     pub fn admits(self, program: &Program, dtype: DataType, reduce: ReduceOp) -> Result<(), Diagnostic> {
+        self.admits_type(dtype)?;
         let ops = program.ranks.iter().flat_map(|rank| &rank.threads).flatten();
         for op in ops {
             if matches!(op.kind, OpKind::WriteWithNotify(..) | OpKind::WriteReduceWithNotify(..)) {

@@ -269,7 +269,6 @@ fn helper_functions() {
         "all_gather",
         &[
             "fn f(a) { a + rank }",
-            "fn f(a) { rank_of(a, 0) }",
             "fn f(a) { for p in peers { } 1 }",
             "fn f(a) { copy_in { } 1 }",
             "fn f(a) { }",

@@ -1,5 +1,6 @@
 //! Why a program cannot be run. What a run finds out about a program that can is a [`Report`](crate::Report).
 
+use hcomm_core::dtype::DataType;
 use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::sizes::SizeError;
 use hcomm_core::spec::Span;
@@ -32,6 +33,14 @@ pub enum RunError {
     InPlace {
         /// The operator.
         operator: Operator,
+    },
+    /// Nothing reduces elements of the type.
+    #[error("{operator} reduces, and {dtype} is only ever copied")]
+    CopiedOnly {
+        /// The operator.
+        operator: Operator,
+        /// The type.
+        dtype: DataType,
     },
     /// It may take more memory than allowed.
     #[error(

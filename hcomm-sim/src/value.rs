@@ -8,6 +8,8 @@
 //!
 //! A new type is one implementation of `Element` and one line in `with_element`.
 
+mod float8;
+
 use half::{bf16, f16};
 use hcomm_core::dtype::{DataType, ReduceOp};
 
@@ -25,6 +27,9 @@ pub fn reduce(dtype: DataType, op: ReduceOp, acc: &mut [u8], other: &[u8]) {
 
 /// The value of the first element in `bytes`, for people; empty if there is none.
 pub fn show(dtype: DataType, bytes: &[u8]) -> String {
+    if let (Some(value), Some(byte)) = (float8::decoder(dtype), bytes.first()) {
+        return value(*byte).to_string();
+    }
     with_element!(dtype, E => bytes.get(..E::SIZE).map(|bytes| E::load(bytes).to_string()).unwrap_or_default())
 }
 
@@ -88,6 +93,9 @@ macro_rules! with_element {
             DataType::Fp32 => arm!(f32),
             DataType::Fp64 => arm!(f64),
             DataType::Bf16 => arm!(::half::bf16),
+            DataType::Int128 => arm!(i128),
+            // Copied only, so their bytes are all there is to them.
+            DataType::Hif8 | DataType::Fp8e4m3 | DataType::Fp8e5m2 | DataType::Fp8e8m0 => arm!(u8),
         }
     }};
 }
@@ -221,7 +229,7 @@ macro_rules! floats {
     )*};
 }
 
-integers!(i8, i16, i32, i64, u8, u16, u32, u64);
+integers!(i8, i16, i32, i64, u8, u16, u32, u64, i128);
 floats! {
     f16: 11, 15, u16, f32, f16::to_f32, f16::from_f32;
     bf16: 8, 127, u16, f32, bf16::to_f32, bf16::from_f32;

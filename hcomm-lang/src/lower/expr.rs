@@ -202,10 +202,6 @@ impl Lower<'_> {
         let ids: Vec<u32> = args.iter().map(|arg| self.int(arg, "an argument").0).collect();
         if let Some(builtin) = words::builtin(&word) {
             self.arity(&word, builtin.arity() as usize, args.len(), at);
-            if self.region == Region::Func && matches!(builtin, Builtin::RankOf | Builtin::LocalsOf) {
-                let message = format!("a helper function does not see the layout, which `{word}` asks");
-                self.errors.push_help(at, message, "call it in the statements and pass the result");
-            }
             let list = self.push_list(&ids);
             return Value { id: self.push_expr(Kind::Builtin(builtin, list), at), ty: types::of_builtin(builtin) };
         }

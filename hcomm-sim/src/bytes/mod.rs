@@ -78,6 +78,9 @@ pub fn run_with(
     observer: Observer<'_>,
 ) -> Result<Report, RunError> {
     let plan = Plan::new(program)?;
+    if program.operator.reduces() && config.dtype.is_copied_only() {
+        return Err(RunError::CopiedOnly { operator: program.operator, dtype: config.dtype });
+    }
     let rounds = Rounds::new(program, config.counts.clone(), config.dtype.size(), config.hccl_buffer)?;
     let repeat = config.repeat.max(1);
     let operations = plan.operations().saturating_mul(u128::from(rounds.rounds)).saturating_mul(u128::from(repeat));

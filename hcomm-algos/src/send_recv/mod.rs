@@ -1,0 +1,7 @@
+//! Send and receive.
+
+mod read;
+mod write;
+
+pub use read::ReadSendRecv;
+pub use write::WriteSendRecv;
