@@ -49,9 +49,9 @@ struct Scale {
 }
 
 const SCALE: Scale = if SWEEP {
-    Scale { ranks: &[2, 3, 4, 5, 6, 8], roles: 2, most: usize::MAX, effort: Effort::FULL }
+    Scale { ranks: &[2, 3, 4, 5, 6], roles: 2, most: 400, effort: Effort::MUCH }
 } else {
-    Scale { ranks: &[3, 4], roles: 1, most: 12, effort: Effort::LITTLE }
+    Scale { ranks: &[3, 4], roles: 1, most: 24, effort: Effort::LITTLE }
 };
 
 fn shapes(spec: &Spec<'_>) -> Vec<Shape> {

@@ -41,6 +41,7 @@ pub(crate) struct Effort {
 
 impl Effort {
     pub(crate) const FULL: Effort = Effort { seeds: 12, holds: usize::MAX };
+    pub(crate) const MUCH: Effort = Effort { seeds: 8, holds: 120 };
     pub(crate) const LITTLE: Effort = Effort { seeds: 2, holds: 6 };
 }
 
