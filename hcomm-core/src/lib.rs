@@ -26,6 +26,7 @@ pub mod plan;
 pub mod product;
 pub mod program;
 pub mod resources;
+pub mod roles;
 pub mod shape;
 pub mod sizes;
 pub mod spec;

@@ -19,7 +19,7 @@ collective! {
             pre_sync  { signal peer; wait peer; }
             move {
                 for to in 0..nodes {
-                    peer.scratch[to * locals + local] = input[rank_of(to, wrap(peer, locals))];
+                    peer.scratch[to * locals + local] = input[rank_of(to, local_of(peer))];
                 }
             }
             post_sync { signal peer; wait peer; }

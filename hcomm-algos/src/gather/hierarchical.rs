@@ -12,8 +12,8 @@ collective! {
     /// Source: HCCL's levels of scatter, backwards.
     pub HierarchicalGather: gather {
         verify: layout { 4, 2 x 1, 2 x 2, 3 x 2, 5 x 1, 2 x 4, 4 x 3, 2 x 2 x 2 };
-        let place = wrap(node - root / locals, nodes);
-        let leader = rank_of(node, root % locals);
+        let place = wrap(node - node_of(root), nodes);
+        let leader = rank_of(node, local_of(root));
         let mine = place * locals;
 
         if rank != leader {

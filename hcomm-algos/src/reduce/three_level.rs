@@ -14,17 +14,17 @@ collective! {
         deterministic;
         verify: layout { 3, 3 x 2, 2 x 2 x 2, 3 x 1 x 2, 2 x 1 x 3, 2 x 3 x 1, 3 x 3 x 2 };
         let width = nodes / pods;
-        let roots = root / locals;
+        let roots = node_of(root);
         let place = wrap(node - roots, width);
         let pod_place = wrap(pod - roots / width, pods);
 
         copy_in { scratch[local] = input[local]; }
         par for peer in local_peers {
             pre_sync  { signal peer; wait peer; }
-            move      { peer.scratch[local] = input[wrap(peer, locals)]; }
+            move      { peer.scratch[local] = input[local_of(peer)]; }
             post_sync { signal peer; wait peer; }
         }
-        move { for peer in local_peers { scratch[local] += scratch[wrap(peer, locals)]; } }
+        move { for peer in local_peers { scratch[local] += scratch[local_of(peer)]; } }
         for s in 0..log2_ceil(width) {
             let delta = 1 << s;
             if place % (2 * delta) == delta {
