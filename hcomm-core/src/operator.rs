@@ -156,6 +156,20 @@ impl Operator {
         matches!(self, Operator::AllReduce | Operator::Broadcast | Operator::Reduce)
     }
 
+    /// Whether input and output may overlap (facts 9.2): the smaller of the two in the larger, at the rank's own slot.
+    pub const fn has_in_place(self) -> bool {
+        matches!(
+            self,
+            Operator::AllGather
+                | Operator::AllReduce
+                | Operator::Broadcast
+                | Operator::Gather
+                | Operator::Reduce
+                | Operator::ReduceScatter
+                | Operator::Scatter
+        )
+    }
+
     /// Slots of the input on `rank`: a slot is `count` elements, and `split` chunks.
     pub const fn input_slots(self, shape: &Shape, rank: u32) -> u32 {
         match self {

@@ -4,6 +4,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::dtype::{DataType, ReduceOp};
 use crate::program::{OpKind, Program};
 use crate::resources::Resources;
+use crate::shape::Layout;
 use crate::spec::BudgetField;
 
 /// A product that HCOMM runs on.
@@ -48,6 +49,24 @@ impl Limits {
             thread_notifies: 65536,
             notify_num_per_channel: 64,
         }
+    }
+
+    /// The first rank of a program that is over a limit, told at a place.
+    pub fn program_overrun(&self, program: &Program, at: Option<crate::spec::Span>) -> Option<Diagnostic> {
+        let ranks = program.num_ranks();
+        (0..ranks).find_map(|rank| {
+            let (field, need, limit) = self.first_overrun(&crate::resources::of_program(program, rank))?;
+            let message = format!(
+                "`{}` needs {need} {} at {ranks} ranks, and a communicator has {limit}",
+                program.algorithm,
+                field.name()
+            );
+            let help = match field {
+                BudgetField::NotifyNumPerChannel => "use fewer named notifies",
+                _ => "bound the lanes with `par(n) for …`",
+            };
+            Some(Diagnostic::new(Code::H401, message, at).with_help(help).on(ranks, rank))
+        })
     }
 
     /// The first count that is over a limit: which, the need, the limit.
@@ -122,6 +141,45 @@ impl Product {
         if local && scalar && matches!(self, Product::A950) { Reduction::AiCpu } else { Reduction::None }
     }
 
+    /// What joins two ranks (facts 1.4 and 3.4): on A2 the devices of a server, on A3 those of a superpod share a fabric,
+    /// and others go through a network card; on the 950 all is UB.
+    pub fn link(self, layout: &Layout, a: u32, b: u32) -> Link {
+        let (node_a, node_b) = (layout.place(a).0, layout.place(b).0);
+        let near = match self {
+            Product::A2 => node_a == node_b,
+            Product::A3 => layout.pod_of(node_a) == layout.pod_of(node_b),
+            Product::A950 => return Link::Ub,
+        };
+        if near { Link::Hccs } else { Link::Roce }
+    }
+
+    /// Whether the product has the operations of a program, on the links that they are for.
+    ///
+    /// # Errors
+    ///
+    /// H402 for the first operation that it has not.
+    pub fn admits_operations(self, program: &Program) -> Result<(), Diagnostic> {
+        for (rank, threads) in (0..).zip(&program.ranks) {
+            for op in threads.threads.iter().flatten() {
+                match op.kind {
+                    OpKind::WriteWithNotify(..) | OpKind::WriteReduceWithNotify(..) => self.admits_fused()?,
+                    OpKind::ReadReduce(peer, _) if self.link(&program.shape.layout, rank, peer) == Link::Roce => {
+                        let at = program.source.spans.get(op.at.index()).copied();
+                        let message = format!(
+                            "rank {rank} reads and reduces from rank {peer} over RoCE, which {self} does not offer"
+                        );
+                        let help =
+                            "let the owner of the data write and reduce, or read it into scratch and reduce locally";
+                        let diagnostic = Diagnostic::new(Code::H402, message, at).with_help(help);
+                        return Err(diagnostic.on(program.num_ranks(), rank));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the product moves elements of a type (facts 9.2).
     ///
     /// # Errors
@@ -148,11 +206,9 @@ impl Product {
     /// H402 for the first operation that it cannot.
     pub fn admits(self, program: &Program, dtype: DataType, reduce: ReduceOp) -> Result<(), Diagnostic> {
         self.admits_type(dtype)?;
+        self.admits_operations(program)?;
         let ops = program.ranks.iter().flat_map(|rank| &rank.threads).flatten();
         for op in ops {
-            if matches!(op.kind, OpKind::WriteWithNotify(..) | OpKind::WriteReduceWithNotify(..)) {
-                self.admits_fused()?;
-            }
             if op.kind.reduces() && self.reduction(&op.kind, dtype, reduce) == Reduction::None {
                 let at = program.source.spans.get(op.at.index()).copied();
                 let message = format!("{} of {dtype} with {reduce} is not offered on {self}", op.kind.name());
@@ -180,6 +236,17 @@ impl Product {
             false => format!("{} with {reduce} is offered for {} on {self}", kind.name(), types.join(", ")),
         }
     }
+}
+
+/// What joins two ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Link {
+    /// HCCS, and SIO between the dies of a device: memory semantics.
+    Hccs,
+    /// RoCE, through a network card.
+    Roce,
+    /// UB.
+    Ub,
 }
 
 /// How a reduction is carried out.

@@ -17,6 +17,7 @@
 //! Bytes that are only moved are shared and never duplicated, so that 64 ranks can gather 4 MB each although all of
 //! their outputs would take 16 GB.
 
+pub mod aiv;
 mod bytes;
 mod config;
 mod error;
@@ -32,5 +33,5 @@ pub use config::{Config, Schedule};
 pub use error::{OperationFault, Place, ProgramFault, RunError};
 pub use hang::{Hang, Recorder, Waiting};
 pub use inputs::Inputs;
-pub use report::{Events, Got, Mismatch, NotifyEvent, NotifyName, Report, UninitialisedRead};
+pub use report::{Events, Got, Misaligned, Mismatch, NotifyEvent, NotifyName, Report, UninitialisedRead};
 pub use scheduler::{Fifo, Random, Scheduler, Turn};

@@ -118,5 +118,5 @@ fn a_fault_is_json_too() {
     assert_eq!(output.status.code(), Some(1));
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&value["ok"], &value["diagnostics"][0]["code"]), (&Value::Bool(false), &Value::from("H402")));
-    assert_eq!(value["diagnostics"][0]["file"], "hcomm-algos/src/ring_all_reduce.rs");
+    assert_eq!(value["diagnostics"][0]["file"], "hcomm-algos/src/all_reduce/ring.rs");
 }

@@ -62,7 +62,7 @@ impl Memory {
 
 /// Whether the operator has an in-place form.
 pub(super) fn has_in_place(program: &Program) -> bool {
-    (0..program.num_ranks()).any(|rank| overlap(program, rank).is_some())
+    program.operator.has_in_place()
 }
 
 /// How input and output of `rank` overlap in place: where each starts in the larger one.

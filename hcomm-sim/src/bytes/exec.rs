@@ -5,11 +5,10 @@ use crate::bytes::memory::{Bytes, Meter, Part, Slice};
 use crate::bytes::plan::{self, Notify, Plan};
 use crate::bytes::space::Space;
 use crate::bytes::verify::Verifier;
-use crate::bytes::{Finished, Observer, stuck};
+use crate::bytes::{Finished, Observer, combine, stuck};
 use crate::error::{Place, RunError};
 use crate::report::{Events, NotifyEvent, NotifyName, UninitialisedRead};
 use crate::scheduler::{Scheduler, Turn};
-use crate::value;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::operator::Buffer;
 use hcomm_core::program::{Cell, OpKind, Transfer};
@@ -372,69 +371,9 @@ impl<'p, 'o> Engine<'p, 'o> {
 
     /// Replaces `source` by destination ⊕ source. What is poison on either side is poison.
     fn reduce(&mut self, len: usize) -> Result<(), RunError> {
-        let mut result = match self.destination.as_slice() {
-            [Part::Written(slice)] if slice.in_memory().is_some() => slice.in_memory().unwrap_or_default().to_vec(),
-            parts => {
-                let mut all = vec![0; len];
-                gather(parts, &mut all);
-                all
-            }
-        };
-        match self.source.as_slice() {
-            [Part::Written(slice)] if slice.in_memory().is_some() => {
-                value::reduce(self.dtype, self.reduce, &mut result, slice.in_memory().unwrap_or_default());
-            }
-            parts => {
-                self.read.resize(len, 0);
-                gather(parts, &mut self.read);
-                value::reduce(self.dtype, self.reduce, &mut result, &self.read);
-            }
-        }
-        let poisoned = poisoned(&self.source, &self.destination);
-        let need = |need| RunError::Memory { need, limit: self.memory_limit };
-        let result = Slice::whole(self.meter.keep(result).map_err(need)?, len as u64);
-        self.source.clear();
-        let mut at = 0;
-        for (start, end) in poisoned {
-            if start > at {
-                self.source.push(Part::Written(result.cut(at, start - at)));
-            }
-            if end > at {
-                let start = start.max(at);
-                self.source.push(Part::Written(Slice::whole(self.poison.clone(), end - start)));
-                at = end;
-            }
-        }
-        if at < len as u64 {
-            self.source.push(Part::Written(result.cut(at, len as u64 - at)));
-        }
-        Ok(())
+        let limit = self.memory_limit;
+        let Engine { dtype, reduce, source, destination, meter, poison, read, .. } = self;
+        let combined = combine::combine((*dtype, *reduce), source, destination, len, (meter, poison), read);
+        combined.map_err(|need| RunError::Memory { need, limit })
     }
-}
-
-/// Copies the bytes of parts, one after the other, to `out`, which is as long as all of them.
-fn gather(parts: &[Part], mut out: &mut [u8]) {
-    for part in parts {
-        let (here, rest) = out.split_at_mut((part.len() as usize).min(out.len()));
-        if let Part::Written(slice) = part {
-            slice.read(here);
-        }
-        out = rest;
-    }
-}
-
-/// The ranges that are poison in either of two runs of parts, by their start.
-fn poisoned(one: &[Part], other: &[Part]) -> Vec<(u64, u64)> {
-    let mut ranges = Vec::new();
-    for parts in [one, other] {
-        let mut at = 0;
-        for part in parts {
-            if part.is_lost() {
-                ranges.push((at, at + part.len()));
-            }
-            at += part.len();
-        }
-    }
-    ranges.sort_unstable();
-    ranges
 }

@@ -81,6 +81,7 @@ pub(crate) fn place(program: &Program, rank: u32, thread: u32, index: usize) -> 
     let op = ops.and_then(|ops| ops.get(index));
     Place {
         rank,
+        unit: "thread",
         thread,
         op: index,
         name: op.map_or("end", |op| op.kind.name()),
@@ -90,11 +91,9 @@ pub(crate) fn place(program: &Program, rank: u32, thread: u32, index: usize) -> 
     }
 }
 
-fn well_formed(program: &Program) -> Result<(), ProgramFault> {
+/// Checks what is not an operation's.
+pub(crate) fn frame_is_well_formed(program: &Program) -> Result<(), ProgramFault> {
     let ranks = program.num_ranks();
-    if program.ranks.len() != ranks as usize {
-        return Err(ProgramFault::Ranks { have: program.ranks.len(), ranks });
-    }
     if program.split == 0 {
         return Err(ProgramFault::Split);
     }
@@ -104,6 +103,15 @@ fn well_formed(program: &Program) -> Result<(), ProgramFault> {
             return Err(ProgramFault::Role { role, rank, ranks });
         }
     }
+    Ok(())
+}
+
+fn well_formed(program: &Program) -> Result<(), ProgramFault> {
+    let ranks = program.num_ranks();
+    if program.ranks.len() != ranks as usize {
+        return Err(ProgramFault::Ranks { have: program.ranks.len(), ranks });
+    }
+    frame_is_well_formed(program)?;
     if let Some(rank) = program.ranks.iter().position(|rank| rank.threads.is_empty()) {
         return Err(ProgramFault::NoThread { rank: rank as u32 });
     }
@@ -158,7 +166,7 @@ fn operation(program: &Program, rank: u32, thread: u32, op: &Op) -> Result<Optio
     Ok(notify)
 }
 
-fn check_transfer(program: &Program, transfer: &Transfer, to: u32, from: u32) -> Result<(), OperationFault> {
+pub(crate) fn check_transfer(program: &Program, transfer: &Transfer, to: u32, from: u32) -> Result<(), OperationFault> {
     let (class, classes) = (transfer.class, program.classes());
     if class >= classes {
         return Err(OperationFault::Class { class, classes });

@@ -3,7 +3,7 @@
 use crate::bytes::memory::{Bytes, Memory, Meter, Part, Slice};
 use crate::error::RunError;
 use crate::inputs::Inputs;
-use hcomm_core::operator::{Buffer, Operator};
+use hcomm_core::operator::Buffer;
 use hcomm_core::program::Program;
 use hcomm_core::sizes::Rounds;
 use std::rc::Rc;
@@ -35,7 +35,7 @@ impl Space {
         meter: Rc<Meter>,
     ) -> Result<Space, RunError> {
         let operator = program.operator;
-        if in_place && !has_in_place(operator) {
+        if in_place && !operator.has_in_place() {
             return Err(RunError::InPlace { operator });
         }
         let mut places = Vec::with_capacity(program.num_ranks() as usize * Buffer::ALL.len());
@@ -82,12 +82,6 @@ impl Space {
         self.memory(output).read(output.base, output.len, &mut parts);
         parts
     }
-}
-
-/// Whether the operator's input and output may overlap (facts 9.2).
-fn has_in_place(operator: Operator) -> bool {
-    use Operator::{AllGather, AllReduce, Broadcast, Gather, Reduce, ReduceScatter, Scatter};
-    matches!(operator, AllGather | AllReduce | Broadcast | Gather | Reduce | ReduceScatter | Scatter)
 }
 
 /// How large a buffer is.

@@ -21,7 +21,11 @@ pub(crate) fn hang(engine: &Engine<'_, '_>) -> Option<Hang> {
         return None;
     }
     let next = who_is_next(engine);
-    let cycle = find_cycle(&next);
+    let successor = |next: &Next| match next {
+        Next::Record(thread, _) => Some(*thread),
+        Next::Nobody => None,
+    };
+    let cycle = find_cycle(&next.iter().map(successor).collect::<Vec<_>>());
     let mut waiting = Vec::new();
     let mut index = FxHashMap::default();
     for (thread, task) in (0u32..).zip(tasks) {
@@ -87,23 +91,23 @@ fn records(kind: OpKind) -> bool {
 
 /// The first cycle, from its lowest thread on. Every thread has at most one next one, so a walk that comes to a thread
 /// of its own has found it.
-fn find_cycle(next: &[Next]) -> Vec<u32> {
+pub(crate) fn find_cycle(next: &[Option<u32>]) -> Vec<u32> {
     let mut walk_of = vec![u32::MAX; next.len()];
     for start in 0..next.len() as u32 {
         let mut here = start;
         while walk_of[here as usize] == u32::MAX {
             walk_of[here as usize] = start;
             match next[here as usize] {
-                Next::Record(thread, _) => here = thread,
-                Next::Nobody => break,
+                Some(thread) => here = thread,
+                None => break,
             }
         }
-        if walk_of[here as usize] != start || matches!(next[here as usize], Next::Nobody) {
+        if walk_of[here as usize] != start || next[here as usize].is_none() {
             continue;
         }
         let mut cycle = vec![here];
         let mut other = here;
-        while let Next::Record(thread, _) = next[other as usize] {
+        while let Some(thread) = next[other as usize] {
             if thread == here {
                 break;
             }

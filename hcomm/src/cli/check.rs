@@ -2,14 +2,16 @@
 
 use serde_json::json;
 
-use super::args::Check as Command;
+use super::args::{Check as Command, EngineArg};
 use super::report::{self, Style};
+use super::select::Lowered;
 use super::{Answer, Failure, select};
-use crate::check::{self, Options, Report};
+use crate::aiv;
+use crate::check::Report;
 use crate::diag::Diagnostic;
 use crate::instance::instantiate;
 use crate::lower;
-use crate::program::Program;
+use crate::product::Limits;
 use crate::shape::{Layout, Shape};
 use crate::spec::Spec;
 
@@ -19,6 +21,8 @@ struct Findings {
     cases: u64,
     operations: u64,
     diagnostics: Vec<Diagnostic>,
+    /// Whether the operator has an in-place form.
+    has_in_place: bool,
     /// Faults of the in-place form only.
     in_place: Vec<Diagnostic>,
 }
@@ -33,18 +37,18 @@ pub(super) fn check(
     let (name, file) = match (&command.program, &command.algorithm) {
         (Some(path), _) => {
             let program = select::program_of(path)?;
-            let name = program.algorithm.clone();
-            let file = program.source.file.clone();
-            findings.program(&program, Options::default());
+            let (name, file) = (program.frame().algorithm.clone(), program.frame().source.file.clone());
+            findings.program(&program, false, command);
             (name, file)
         }
         (None, name) => {
             let spec = select::algorithm(library, name.as_deref().unwrap_or_default())?;
+            select::engine(spec, &command.kernel)?;
             for layout in layouts(spec, command)? {
                 let mut roles = Some(Shape::first_roles(layout));
                 while let Some(shape) = roles {
                     roles = shape.next_roles(spec.operator);
-                    findings.shape(spec, &shape);
+                    findings.shape(spec, &shape, command);
                 }
             }
             (spec.snake.to_owned(), spec.file.to_owned())
@@ -72,11 +76,21 @@ fn layouts(spec: &Spec<'_>, command: &Command) -> Result<Vec<Layout>, Failure> {
 }
 
 impl Findings {
-    fn shape(&mut self, spec: &Spec<'_>, shape: &Shape) {
-        match instantiate(spec, shape) {
-            Ok(instance) => {
-                self.program(&lower::aicpu::lower(&instance), Options { symmetric: spec.headers.symmetric });
+    fn shape(&mut self, spec: &Spec<'_>, shape: &Shape, command: &Command) {
+        let lowered = instantiate(spec, shape).and_then(|instance| match command.kernel.engine {
+            EngineArg::AiCpu => {
+                let mut program = lower::aicpu::lower(&instance);
+                if command.target.fuse
+                    && let Err(fault) = lower::fuse::fuse_notify(&mut program, command.target.product)
+                {
+                    add(&mut self.diagnostics, fault);
+                }
+                Ok(Lowered::AiCpu(program))
             }
+            EngineArg::Aiv => select::blocks(&instance, &command.kernel).map(Lowered::Aiv).map_err(|fault| vec![fault]),
+        });
+        match lowered {
+            Ok(program) => self.program(&program, spec.headers.symmetric, command),
             Err(faults) => {
                 self.cases += 1;
                 faults.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
@@ -84,10 +98,30 @@ impl Findings {
         }
     }
 
-    fn program(&mut self, program: &Program, options: Options) {
+    fn program(&mut self, lowered: &Lowered, symmetric: bool, command: &Command) {
+        let (target, frame) = (&command.target, lowered.frame());
+        let at = frame.source.spans.first().copied();
+        let (admitted, over) = match lowered {
+            Lowered::AiCpu(program) => {
+                let admitted = match command.dtype {
+                    Some(dtype) => target.product.admits(program, dtype, command.reduce),
+                    None => target.product.admits_operations(program),
+                };
+                (admitted, Limits::of(target.cann).program_overrun(program, at))
+            }
+            Lowered::Aiv(program) => {
+                let admitted = match command.dtype {
+                    Some(dtype) => aiv::admits(target.product, program, dtype, command.reduce),
+                    None => aiv::admits_scope(target.product, &frame.shape.layout, frame.operator),
+                };
+                (admitted, None)
+            }
+        };
+        admitted.err().into_iter().chain(over).for_each(|fault| add(&mut self.diagnostics, fault));
         self.cases += 1;
-        self.operations += program.num_ops();
-        let Report { diagnostics, in_place } = check::report(program, &options);
+        self.operations += lowered.num_ops();
+        self.has_in_place = frame.operator.has_in_place();
+        let Report { diagnostics, in_place } = lowered.check(symmetric, command.cores);
         diagnostics.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
         in_place.into_iter().for_each(|fault| add(&mut self.in_place, fault));
     }
@@ -105,8 +139,8 @@ impl Findings {
         text +=
             &format!("{name} {verdict} ({}, {})\n", plural(self.cases, "case"), plural(self.operations, "operation"));
         match self.in_place.first() {
-            _ if !self.diagnostics.is_empty() => {}
-            None => text += "in place: no fault either, where the operator has that form\n",
+            _ if !(self.diagnostics.is_empty() && self.has_in_place) => {}
+            None => text += "in place: holds too\n",
             Some(_) if command.in_place => text += "in place: does not hold\n",
             Some(first) => {
                 let line = first.at.map_or(String::new(), |at| format!(" on line {}", at.line));

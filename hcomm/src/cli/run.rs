@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use super::args::Run as Command;
 use super::describe::{counts, counts_json};
 use super::report::{self, Style};
+use super::select::Lowered;
 use super::{Answer, Failure, select};
+use crate::aiv;
 use crate::counts::Counts;
 use crate::diag::{Code, Diagnostic};
 use crate::dtype::ReduceOp;
@@ -17,46 +19,62 @@ use crate::sizes::SizeError;
 use crate::spec::{Engine, Spec};
 
 pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, style: Style) -> Result<Answer, Failure> {
-    let (program, need) = match (&command.program, &command.algorithm) {
+    let (lowered, need) = match (&command.program, &command.algorithm) {
         (Some(file), _) => (select::program_of(file)?, None),
         (None, name) => {
             let spec = select::algorithm(library, name.as_deref().unwrap_or_default())?;
             let shape = select::shape(spec, &command.place)?;
-            let program = select::program(spec, &shape, &command.target, style)?;
-            (program, resources::of_shape(spec, &shape).ok())
+            let lowered = select::program(spec, &shape, &command.place.kernel, &command.target, style)?;
+            let need = resources::of_shape(spec, &shape).ok().map(|need| match &lowered {
+                Lowered::AiCpu(_) => need,
+                Lowered::Aiv(program) => select::kernel_needs(program, need),
+            });
+            (lowered, need)
         }
     };
+    let (program, engine) = (lowered.frame(), lowered.engine());
     let file = program.source.file.clone();
     if command.reduce.is_some() && !program.operator.reduces() {
         return Err(Failure::Usage(format!("`--reduce`: {} does not reduce", program.operator)));
     }
     let reduce = command.reduce.unwrap_or(ReduceOp::Sum);
-    let admitted = command.target.product.admits(&program, command.dtype, reduce);
+    let product = command.target.product;
+    let admitted = match &lowered {
+        Lowered::AiCpu(program) => product.admits(program, command.dtype, reduce),
+        Lowered::Aiv(program) => aiv::admits(product, program, command.dtype, reduce),
+    };
     admitted.map_err(|diagnostic| report::failure(&file, &[diagnostic], style))?;
+    let mut found = lowered.check(false, command.cores).diagnostics;
+    let proven = found.is_empty();
     let counts = match &command.counts {
         Some(counts) => counts.clone(),
-        None => by_default(&program, command.count.unwrap_or_default()),
+        None => by_default(program, command.count.unwrap_or_default()),
     };
-    let config = Config::new(0, command.dtype)
+    let mut config = Config::new(0, command.dtype)
         .counts(counts)
         .reduce(reduce)
         .hccl_buffer(command.hccl_buffer)
         .repeat(command.repeat.into())
         .in_place(command.in_place)
         .seed(command.seed);
-    let report = hcomm_sim::run(&program, &config).map_err(|error| match error {
+    config.cores = command.cores;
+    let report = match &lowered {
+        Lowered::AiCpu(program) => hcomm_sim::run(program, &config),
+        Lowered::Aiv(program) => hcomm_sim::aiv::run(program, &config),
+    };
+    let report = report.map_err(|error| match error {
         RunError::Size(SizeError::BufferTooSmall { .. }) => {
             let diagnostic = Diagnostic::new(Code::H401, error.to_string(), program.source.spans.first().copied());
             report::failure(&file, &[diagnostic.with_help("give it more with `--hccl-buffer`")], style)
         }
         error => Failure::Usage(error.to_string()),
     })?;
-    let diagnostics = report.diagnostics();
+    found.extend(report.diagnostics());
     let text = match json {
-        true => format!("{:#}\n", value(&program, need.as_ref(), &report, &diagnostics)),
-        false => summary(command, &program, need.as_ref(), &report) + &report::text(&file, &diagnostics, style),
+        true => format!("{:#}\n", value(program, engine, need.as_ref(), &report, &found)),
+        false => summary(command, &lowered, need.as_ref(), &report, proven) + &report::text(&file, &found, style),
     };
-    Ok(Answer { text, holds: report.ok() })
+    Ok(Answer { text, holds: proven && report.ok() })
 }
 
 /// Counts where one number is given: the same for all, or in the V operators 0, 1 and 2 times as many in turn.
@@ -74,16 +92,18 @@ fn by_default(program: &Program, count: u64) -> Counts {
 }
 
 /// What was run and what came of it.
-fn summary(command: &Command, program: &Program, need: Option<&Resources>, report: &Report) -> String {
+fn summary(command: &Command, lowered: &Lowered, need: Option<&Resources>, report: &Report, proven: bool) -> String {
+    let (program, engine) = (lowered.frame(), lowered.engine());
     let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let mut text = format!(
-        "{}: {} on ai_cpu, {}\n",
+        "{}: {} on {}, {}\n",
         program.algorithm,
         program.operator,
+        engine.name(),
         plural(program.num_ranks().into(), "rank")
     );
     if let Some(need) = need {
-        text += &format!("resources  {}\n", counts(need));
+        text += &format!("resources  {}\n", counts(need, engine));
     }
     let most = if program.operator.counts() == CountsBy::All { "" } else { "up to " };
     let mut data = format!("{most}{} of {}", plural(report.count, "element"), command.dtype);
@@ -99,6 +119,10 @@ fn summary(command: &Command, program: &Program, need: Option<&Resources>, repor
         plural(report.rounds, "round"),
         plural(report.operations, "operation")
     );
+    text += match proven {
+        true => "proven     no deadlock, no race, no lost notify, the right result\n",
+        false => "NOT PROVEN see below\n",
+    };
     let verdict = if report.ok() { "verified   " } else { "WRONG      " };
     let identical = match report.bytes_identical {
         0 => String::new(),
@@ -114,13 +138,19 @@ fn summary(command: &Command, program: &Program, need: Option<&Resources>, repor
     )
 }
 
-fn value(program: &Program, need: Option<&Resources>, report: &Report, diagnostics: &[Diagnostic]) -> Value {
+fn value(
+    program: &Program,
+    engine: Engine,
+    need: Option<&Resources>,
+    report: &Report,
+    diagnostics: &[Diagnostic],
+) -> Value {
     let file = &program.source.file;
     json!({
-        "ok": report.ok(),
+        "ok": report.ok() && diagnostics.is_empty(),
         "algorithm": program.algorithm,
         "operator": program.operator.name(),
-        "engine": Engine::AiCpu.name(),
+        "engine": engine.name(),
         "ranks": program.num_ranks(),
         "count": report.count,
         "dtype": report.dtype.name(),
@@ -132,7 +162,7 @@ fn value(program: &Program, need: Option<&Resources>, report: &Report, diagnosti
         "mismatches": report.mismatches.count,
         "rounds": report.rounds,
         "operations": report.operations,
-        "resources": need.map(counts_json),
+        "resources": need.map(|need| counts_json(need, engine)),
         "diagnostics": diagnostics.iter().map(|diagnostic| report::value(file, diagnostic)).collect::<Vec<_>>(),
     })
 }
