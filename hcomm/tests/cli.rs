@@ -83,6 +83,42 @@ fn a_file_runs_like_the_algorithm_that_it_was_shown_from() {
 }
 
 #[test]
+fn aiv() {
+    let table = &json("resources mesh_all_gather --ranks 4 --engine aiv")["max"];
+    assert_eq!(["blocks", "flags", "channels"].map(|f| table[f].clone()), [4, 6, 3]);
+    insta::assert_snapshot!(text("resources mesh_all_gather --ranks 4 --engine aiv --blocks 10"));
+    insta::assert_snapshot!(text("show one_shot_all_reduce --ranks 3 --rank 1 --engine aiv"));
+    insta::assert_snapshot!(text("run mesh_all_gather --engine aiv --ranks 4 --count 1003 --dtype int8"));
+    for name in ["one_shot_all_reduce", "two_shot_all_reduce"] {
+        for blocks in [1, 2, 4, 48] {
+            let run = json(&format!("run {name} --ranks 4 --engine aiv --blocks {blocks} --count 1003 --repeat 3"));
+            assert_eq!((&run["ok"], &run["engine"]), (&Value::Bool(true), &Value::from("aiv")), "{run}");
+            assert_eq!(run["bytes_checked"], 3 * 4 * 1003 * 4);
+        }
+        let check = json(&format!("check {name} --ranks 2..=8 --engine aiv --blocks 2"));
+        assert_eq!(check["ok"], true, "{check}");
+    }
+    let check = json("check mesh_all_gather --ranks 4 --engine aiv --cores 3");
+    assert_eq!((&check["ok"], &check["diagnostics"][0]["code"]), (&Value::Bool(false), &Value::from("H101")));
+    // As the static check has it, so the run.
+    assert_eq!(json("run mesh_all_gather --ranks 4 --engine aiv --cores 3 --count 1")["ok"], false);
+}
+
+#[test]
+fn a_kernel_in_a_file_is_checked_and_runs() {
+    let file = std::env::temp_dir().join(format!("hcomm-aiv-{}.json", std::process::id()));
+    std::fs::write(&file, text("show nhr_all_gather --ranks 5 --engine aiv --blocks 3 --format json")).unwrap();
+    let run = json(&format!("run --program {} --count 33 --dtype int8", file.display()));
+    let check = json(&format!("check --program {}", file.display()));
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(
+        (&run["ok"], &run["engine"], &check["ok"]),
+        (&Value::Bool(true), &Value::from("aiv"), &Value::Bool(true))
+    );
+    assert_eq!(run["bytes_checked"], 5 * 5 * 33);
+}
+
+#[test]
 fn errors_teach() {
     let lines = [
         "run mesh_allgather --ranks 4 --count 1",
@@ -96,6 +132,14 @@ fn errors_teach() {
         "run mesh_all_gather --ranks 4 --count 1 --engine aiv --blocks 49",
         "run mesh_all_gather --layout 2x2 --count 1 --engine aiv --product a2",
         "run one_shot_all_reduce --ranks 4 --count 1 --engine aiv --reduce prod",
+        "run mesh_all_gather --ranks 4 --count 1 --blocks 4",
+        "run mesh_all_gather --ranks 4 --count 1 --cores 4",
+        "check mesh_all_gather --ranks 4 --cores 4",
+        "run mesh_all_gather --ranks 4 --count 1 --engine aiv --blocks 0",
+        "run mesh_all_gather --ranks 4 --count 1 --engine aiv --fuse",
+        "run mesh_all_gather --layout 2x2x2 --count 1 --engine aiv --product a3",
+        "run ring_all_reduce --ranks 4 --count 1 --engine aiv --reduce prod",
+        "run ring_all_reduce --ranks 4 --count 1 --engine aiv --dtype fp64",
         "run mesh_all_gather --ranks 64 --count 1 --cann 8.5",
         "run read_send_recv --ranks 4 --count 1 --src 1",
         "run read_send_recv --ranks 4 --count 1 --dst 4",

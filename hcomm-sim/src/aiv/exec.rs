@@ -236,7 +236,6 @@ impl<'p> Engine<'p> {
 
     /// A block has come to its end: its core takes another one, or the launch ends.
     fn end(&mut self, thread: u32, woken: &mut Vec<u32>) -> Result<(), RunError> {
-        self.land_all(thread)?;
         self.atomic_is_off(thread);
         let block = &mut self.blocks[thread as usize];
         (block.state, block.atomic) = (State::Ended, false);
@@ -250,12 +249,16 @@ impl<'p> Engine<'p> {
             woken.push(next);
         }
         if self.launches[rank as usize].ended == self.plan.per_rank {
-            self.end_launch(rank, woken);
+            self.end_launch(rank, woken)?;
         }
         Ok(())
     }
 
-    fn end_launch(&mut self, rank: u32, woken: &mut Vec<u32>) {
+    /// All blocks of a rank have ended, and so do the copies that no barrier has waited for.
+    fn end_launch(&mut self, rank: u32, woken: &mut Vec<u32>) -> Result<(), RunError> {
+        for block in self.plan.blocks_of(rank) {
+            self.land_all(block)?;
+        }
         let launch = &mut self.launches[rank as usize];
         launch.round += 1;
         if launch.round == self.rounds.rounds {
@@ -264,11 +267,12 @@ impl<'p> Engine<'p> {
             self.verifier.finished(invocation, rank, self.space.output(rank));
             if invocation + 1 == self.repeat {
                 self.plan.blocks_of(rank).for_each(|block| self.blocks[block as usize].state = State::Done);
-                return;
+                return Ok(());
             }
             self.space.start(rank, invocation + 1);
         }
         self.launch(rank, woken);
+        Ok(())
     }
 
     /// Carries out the next operation of a block, or a piece of it. Returns whether it can go on.

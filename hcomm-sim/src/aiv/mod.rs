@@ -6,7 +6,7 @@
 //! * A flag is a value in memory, and stays there from launch to launch and from call to call. A wait passes when it is
 //!   the expected one, whoever wrote it and when: a value that no record since the last wait has written is *stale*, and
 //!   the report says so, as it does of a record over a value that its waiter has not seen.
-//! * A copy reads its source when it begins and writes when a pipe barrier makes it (or the block ends), and under a
+//! * A copy reads its source when it begins and writes when a pipe barrier makes it (or the launch ends), and under a
 //!   random schedule at any time in between: so late that a missing barrier shows. Where no barrier keeps a copy behind a
 //!   wait, it reads its source before the wait has passed.
 //! * In the atomic mode every copy reduces, and a flag is a copy too: its value is added to the one that is there.

@@ -13,7 +13,7 @@ use crate::instance::instantiate;
 use crate::lower;
 use crate::product::Limits;
 use crate::shape::{Layout, Shape};
-use crate::spec::Spec;
+use crate::spec::{Engine, Spec};
 
 /// What was found, over all cases.
 #[derive(Default)]
@@ -38,12 +38,15 @@ pub(super) fn check(
         (Some(path), _) => {
             let program = select::program_of(path)?;
             let (name, file) = (program.frame().algorithm.clone(), program.frame().source.file.clone());
+            program.admits_cores(command.cores)?;
             findings.program(&program, false, command);
             (name, file)
         }
         (None, name) => {
             let spec = select::algorithm(library, name.as_deref().unwrap_or_default())?;
-            select::engine(spec, &command.kernel)?;
+            if select::engine(spec, &command.kernel)? == Engine::AiCpu {
+                select::no_cores(command.cores)?;
+            }
             for layout in layouts(spec, command)? {
                 let mut roles = Some(Shape::first_roles(layout));
                 while let Some(shape) = roles {

@@ -34,6 +34,7 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
     };
     let (program, engine) = (lowered.frame(), lowered.engine());
     let file = program.source.file.clone();
+    lowered.admits_cores(command.cores)?;
     if command.reduce.is_some() && !program.operator.reduces() {
         return Err(Failure::Usage(format!("`--reduce`: {} does not reduce", program.operator)));
     }

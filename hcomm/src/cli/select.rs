@@ -109,6 +109,14 @@ pub(super) fn kernel_needs(program: &aiv::Program, need: Resources) -> Resources
     Resources { blocks: program.num_blocks(), flags: need.flags.saturating_mul(program.parts), ..need }
 }
 
+/// Cores are not for AI CPU.
+pub(super) fn no_cores(cores: Option<u32>) -> Result<(), Failure> {
+    match cores {
+        None => Ok(()),
+        Some(_) => Err(Failure::Usage("`--cores` is for `--engine aiv`: AI CPU has threads".into())),
+    }
+}
+
 /// A program of one of the engines.
 #[derive(Debug)]
 pub(super) enum Lowered {
@@ -133,6 +141,11 @@ impl Lowered {
             Lowered::AiCpu(program) => program.num_ops(),
             Lowered::Aiv(program) => program.num_ops(),
         }
+    }
+
+    /// Whether it takes a number of cores, if one is given.
+    pub(super) fn admits_cores(&self, cores: Option<u32>) -> Result<(), Failure> {
+        if self.engine() == Engine::Aiv { Ok(()) } else { no_cores(cores) }
     }
 
     /// All that is wrong with it.
