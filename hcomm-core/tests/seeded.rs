@@ -486,7 +486,10 @@ const MSCCL: &[Case] = &[
     (
         "all-reduce of one rank, correct",
         "`Check` is false: a false alarm",
-        Accepted("it is right", "pub X: all_reduce { verify: ranks 1..=1; copy_in { scratch = input; } copy_out { output = scratch; } }"),
+        Accepted(
+            "it is right",
+            "pub X: all_reduce { verify: ranks 1..=1; copy_in { scratch = input; } copy_out { output = scratch; } }",
+        ),
     ),
     (
         "an addition to an empty slot",

@@ -94,6 +94,7 @@ fn tally(known: &Truth, found: &[Diagnostic]) -> Tally {
         refused: count(matches!(known, Truth::Refused(_))),
         harmful: count(matches!(known, Truth::Harmful(_))),
         race: count(matches!(known, Truth::Race(_))),
+        additions: count(matches!(known, Truth::Additions(_))),
         harmless: count(!is_wrong),
         caught: count(is_wrong && is_rejected),
         missed: count(is_wrong && !is_rejected),

@@ -13,6 +13,8 @@ pub(crate) struct Tally {
     pub(crate) harmful: u32,
     /// Two accesses in either order, and no wrong byte.
     pub(crate) race: u32,
+    /// Two additions in either order, which only `deterministic` forbids.
+    pub(crate) additions: u32,
     /// No run shows anything.
     pub(crate) harmless: u32,
     /// Rejected, of all that are wrong.
@@ -29,6 +31,7 @@ impl Tally {
         self.refused += other.refused;
         self.harmful += other.harmful;
         self.race += other.race;
+        self.additions += other.additions;
         self.harmless += other.harmless;
         self.caught += other.caught;
         self.missed += other.missed;
@@ -37,9 +40,10 @@ impl Tally {
     }
 
     fn cells(&self) -> String {
-        let Tally { mutants, refused, harmful, race, harmless, caught, missed, by_rule, false_alarms } = self;
+        let Tally { mutants, refused, harmful, race, additions, harmless, caught, missed, by_rule, false_alarms } =
+            self;
         format!(
-            "{mutants} | {refused} | {harmful} | {race} | {harmless} | {caught} | {missed} | {by_rule} | {false_alarms}"
+            "{mutants} | {refused} | {harmful} | {race} | {additions} | {harmless} | {caught} | {missed} | {by_rule} | {false_alarms}"
         )
     }
 }
@@ -76,8 +80,8 @@ impl Table {
 
     /// The two tables of the page.
     pub(crate) fn markdown(&self) -> String {
-        const HEAD: &str = "| mutants | refused | harmful | race | harmless | caught | missed | by rule | false alarms |\n\
-             | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
+        const HEAD: &str = "| mutants | refused | harmful | same bytes | additions | harmless | caught | missed | by rule | false alarms |\n\
+             | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
         let mut page = format!("## By kind of change\n\n| change {HEAD}");
         for (kind, tally) in &self.by_kind {
             let _ = writeln!(page, "| {kind} | {} |", tally.cells());

@@ -17,8 +17,10 @@ pub(crate) enum Truth {
     Refused(String),
     /// Some run does wrong: bytes, a lost record, a notify left set, a hang.
     Harmful(String),
-    /// Two conflicting accesses came in either order, although no byte came out wrong.
+    /// Two accesses to a chunk, one of them a write, came in either order, although no byte came out wrong.
     Race(String),
+    /// Two additions to a chunk came in either order, in an algorithm that says that it is `deterministic`.
+    Additions(String),
     /// No run showed anything.
     Harmless,
 }
@@ -128,15 +130,15 @@ fn look(program: &Program, effort: Effort) -> Result<(), Truth> {
     for thread in 0..threads.len() as u32 {
         observe(program, &two, Policy::StarveThread(thread), &mut holds)?;
     }
+    let (mut race, mut additions) = (None, None);
     for watch in [watch, holds] {
         if let Some(early) = watch.early {
             return Err(Truth::Harmful(early));
         }
-        if let Some(race) = watch.race {
-            return Err(Truth::Race(race));
-        }
+        race = race.or(watch.race.map(Truth::Race));
+        additions = additions.or(watch.additions.map(Truth::Additions));
     }
-    Ok(())
+    race.or(additions).map_or(Ok(()), Err)
 }
 
 fn observe(program: &Program, config: &Config, policy: Policy, watch: &mut Watch) -> Result<(), Truth> {
