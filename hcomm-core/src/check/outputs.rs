@@ -190,14 +190,7 @@ fn describe(
 
 /// The operations that brought the value before the last one did, latest first, each with the chunk of its run: where
 /// what was copied or added last comes from, or with `sums` all that was added up.
-fn way(
-    model: &Model<'_>,
-    matching: &Matching,
-    memory: &Memory,
-    last: u32,
-    output: u32,
-    sums: bool,
-) -> Vec<(u32, u32)> {
+fn way(model: &Model<'_>, matching: &Matching, memory: &Memory, last: u32, output: u32, sums: bool) -> Vec<(u32, u32)> {
     let mut hops = Vec::new();
     let mut cell = output;
     let mut is_found = false;
