@@ -40,7 +40,6 @@ other, nothing orders them.
 | harmless | no run shows anything |
 | caught | rejected, of those that are refused, harmful or out of order |
 | missed | accepted, although a run shows that it is wrong |
-| by rule | rejected because source and destination of one task overlap, although it changes nothing there |
 | false alarms | rejected, although no run shows anything wrong |
 
 The ordinary test run takes some mutants of every algorithm and fails if one is missed or rejected for nothing. Beside it
@@ -65,8 +64,6 @@ pub(crate) struct Tally {
     /// Rejected, of all that are wrong.
     pub(crate) caught: u32,
     pub(crate) missed: u32,
-    /// Rejected by a rule that says more than runs can show: which chunks a task may name.
-    pub(crate) by_rule: u32,
     pub(crate) false_alarms: u32,
 }
 
@@ -80,15 +77,13 @@ impl Tally {
         self.harmless += other.harmless;
         self.caught += other.caught;
         self.missed += other.missed;
-        self.by_rule += other.by_rule;
         self.false_alarms += other.false_alarms;
     }
 
     fn cells(&self) -> String {
-        let Tally { mutants, refused, harmful, race, additions, harmless, caught, missed, by_rule, false_alarms } =
-            self;
+        let Tally { mutants, refused, harmful, race, additions, harmless, caught, missed, false_alarms } = self;
         format!(
-            "{mutants} | {refused} | {harmful} | {race} | {additions} | {harmless} | {caught} | {missed} | {by_rule} | {false_alarms}"
+            "{mutants} | {refused} | {harmful} | {race} | {additions} | {harmless} | {caught} | {missed} | {false_alarms}"
         )
     }
 }
@@ -130,8 +125,8 @@ impl Table {
 
     /// The two tables of the page.
     fn markdown(&self) -> String {
-        const COLUMNS: &str = "| mutants | refused | harmful | same bytes | additions | harmless | caught | missed | by rule | false alarms |\n\
-             | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
+        const COLUMNS: &str = "| mutants | refused | harmful | same bytes | additions | harmless | caught | missed | false alarms |\n\
+             | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
         let mut page = format!("## By kind of change\n\n| change {COLUMNS}");
         for (kind, tally) in &self.by_kind {
             let _ = writeln!(page, "| {kind} | {} |", tally.cells());
