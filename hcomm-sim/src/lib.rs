@@ -18,6 +18,7 @@
 //! their outputs would take 16 GB.
 
 mod bytes;
+pub mod cluster;
 mod config;
 mod error;
 mod hang;
@@ -25,6 +26,7 @@ mod inputs;
 mod mix;
 mod report;
 mod scheduler;
+pub mod time;
 pub mod value;
 
 pub use bytes::{Finished, Observer, run, run_with};

@@ -3,7 +3,7 @@
 mod exec;
 mod flags;
 mod memory;
-mod plan;
+pub(crate) mod plan;
 mod space;
 mod stuck;
 mod verify;
