@@ -17,6 +17,7 @@
 //! Bytes that are only moved are shared and never duplicated, so that 64 ranks can gather 4 MB each although all of
 //! their outputs would take 16 GB.
 
+pub mod bound;
 mod bytes;
 pub mod cluster;
 mod config;
@@ -24,9 +25,12 @@ mod error;
 mod hang;
 mod inputs;
 mod mix;
+pub mod picture;
 mod report;
 mod scheduler;
+
 pub mod time;
+pub mod tune;
 pub mod value;
 
 pub use bytes::{Finished, Observer, run, run_with};

@@ -391,11 +391,13 @@ impl<'s, 'p> Engine<'s, 'p> {
         let end = task.clock;
         let cause = self.flag_events.get(notify as usize).copied().unwrap_or(NO_EVENT);
         let number = self.record(thread, end, Some(start));
-        if is_held_up
-            && cause != NO_EVENT
+        if cause != NO_EVENT
             && let Some(event) = self.recording.events.get_mut(number as usize)
         {
-            (event.cause, event.is_held_up) = (cause, true);
+            event.record = cause;
+            if is_held_up {
+                (event.cause, event.is_held_up) = (cause, true);
+            }
         }
         self.tasks[thread as usize].at += 1;
     }
@@ -426,6 +428,7 @@ impl<'s, 'p> Engine<'s, 'p> {
             end,
             alone,
             cause,
+            record: NO_EVENT,
             is_held_up: false,
         });
         number

@@ -8,7 +8,7 @@ use super::queue::Queue;
 use crate::cluster::{MAX_HOPS, Network, PathId, Route};
 
 /// Shares that differ by less than this part are the same.
-const SAME: f64 = 1e-12;
+const SAME: f64 = 1e-10;
 
 /// All links, and the transfers on them. A transfer is known by its thread.
 #[derive(Debug)]

@@ -45,7 +45,7 @@ pub const NOTIFY_TIMEOUT: f64 = 1836.0;
 /// What to simulate beside the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Record at most so many operations, for the critical path and for pictures: 48 bytes each.
+    /// Record at most so many operations, for the critical path and for pictures: 64 bytes each.
     pub record: Option<usize>,
     /// What goes wrong.
     pub faults: Vec<Fault>,

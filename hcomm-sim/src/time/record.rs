@@ -26,7 +26,9 @@ pub struct Event {
     pub alone: f64,
     /// The record that a wait was held up by, or that of the event before it in its thread.
     pub(super) cause: u32,
-    /// Whether the cause is a record.
+    /// The record that a wait took.
+    pub(super) record: u32,
+    /// Whether a wait was held up until the record arrived.
     pub is_held_up: bool,
 }
 
@@ -85,6 +87,11 @@ impl Recording {
     /// The event whose end let this one begin or go on.
     pub fn cause(&self, event: &Event) -> Option<usize> {
         if event.cause == NO_EVENT { None } else { Some(event.cause as usize) }
+    }
+
+    /// The event of the record that a wait took.
+    pub fn record_of(&self, event: &Event) -> Option<usize> {
+        if event.record == NO_EVENT { None } else { Some(event.record as usize) }
     }
 
     /// The chain of operations that ends last, each the cause of the next, from the first to the last.

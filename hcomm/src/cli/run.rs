@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::args::Run as Command;
 use super::describe::{counts, counts_json};
 use super::report::{self, Style};
-use super::{Answer, Failure, select};
+use super::{Answer, Failure, select, time};
 use crate::check;
 use crate::counts::Counts;
 use crate::diag::{Code, Diagnostic};
@@ -32,7 +32,11 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
         return Err(Failure::Usage(format!("`--reduce`: {} does not reduce", program.operator)));
     }
     let reduce = command.reduce.unwrap_or(ReduceOp::Sum);
-    let admitted = command.target.product.admits(&program, command.dtype, reduce);
+    let product = match &command.cluster {
+        Some(name) => time::cluster(name)?.product,
+        None => command.target.product,
+    };
+    let admitted = product.admits(&program, command.dtype, reduce);
     admitted.map_err(|diagnostic| report::failure(&file, &[diagnostic], style))?;
     let mut found = check::check(&program, &check::Options::default());
     let proven = found.is_empty();
@@ -55,11 +59,26 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
         error => Failure::Usage(error.to_string()),
     })?;
     found.extend(report.diagnostics());
+    let holds = proven && report.ok();
+    // The time of what is wrong says nothing.
+    let timed = if holds { time::timed(command, &program, &config, style)? } else { None };
     let text = match json {
-        true => format!("{:#}\n", value(&program, need.as_ref(), &report, &found)),
-        false => summary(command, &program, need.as_ref(), &report, proven) + &report::text(&file, &found, style),
+        true => {
+            let mut value = value(&program, need.as_ref(), &report, &found);
+            if let Some(timed) = &timed {
+                timed.json(&program, &mut value);
+            }
+            format!("{value:#}\n")
+        }
+        false => {
+            let time = timed.as_ref().map(|timed| timed.text(&program, command.explain)).unwrap_or_default();
+            summary(command, &program, need.as_ref(), &report, proven) + &time + &report::text(&file, &found, style)
+        }
     };
-    Ok(Answer { text, holds: proven && report.ok() })
+    if let Some(timed) = &timed {
+        timed.pictures(command, &program, &config, need.as_ref(), &report)?;
+    }
+    Ok(Answer { text, holds: holds && timed.is_none_or(|timed| timed.completes()) })
 }
 
 /// Counts where one number is given: the same for all, or in the V operators 0, 1 and 2 times as many in turn.
