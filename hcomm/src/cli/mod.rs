@@ -9,6 +9,8 @@ mod resources;
 mod run;
 mod select;
 mod show;
+mod time;
+mod tune;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -80,5 +82,6 @@ fn command(library: &[&Spec<'static>], args: &Args) -> Result<Answer, Failure> {
         Command::Show(command) => show::show(library, command, args.json, style),
         Command::Check(command) => check::check(library, command, args.json, style),
         Command::Run(command) => run::run(library, command, args.json, style),
+        Command::Tune(command) => tune::tune(library, command, args.json),
     }
 }

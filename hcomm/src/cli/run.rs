@@ -7,7 +7,7 @@ use super::args::Run as Command;
 use super::describe::{counts, counts_json};
 use super::report::{self, Style};
 use super::select::Lowered;
-use super::{Answer, Failure, select};
+use super::{Answer, Failure, select, time};
 use crate::aiv;
 use crate::counts::Counts;
 use crate::diag::{Code, Diagnostic};
@@ -38,8 +38,14 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
     if command.reduce.is_some() && !program.operator.reduces() {
         return Err(Failure::Usage(format!("`--reduce`: {} does not reduce", program.operator)));
     }
+    if command.cluster.is_some() && engine == Engine::Aiv {
+        return Err(Failure::Usage("`--cluster`: the time of the engine aiv is not modelled yet: use ai-cpu".into()));
+    }
     let reduce = command.reduce.unwrap_or(ReduceOp::Sum);
-    let product = command.target.product;
+    let product = match &command.cluster {
+        Some(name) => time::cluster(name)?.product,
+        None => command.target.product,
+    };
     let admitted = match &lowered {
         Lowered::AiCpu(program) => product.admits(program, command.dtype, reduce),
         Lowered::Aiv(program) => aiv::admits(product, program, command.dtype, reduce),
@@ -71,11 +77,27 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
         error => Failure::Usage(error.to_string()),
     })?;
     found.extend(report.diagnostics());
+    let holds = proven && report.ok();
+    // The time of what is wrong says nothing.
+    let timed = if holds { time::timed(command, &program, &config, style)? } else { None };
     let text = match json {
-        true => format!("{:#}\n", value(program, engine, need.as_ref(), &report, &found)),
-        false => summary(command, &lowered, need.as_ref(), &report, proven) + &report::text(&file, &found, style),
+        true => {
+            let mut value = value(program, engine, need.as_ref(), &report, &found);
+            if let Some(timed) = &timed {
+                timed.json(program, &mut value);
+            }
+            format!("{value:#}\n")
+        }
+        false => {
+            let time = timed.as_ref().map(|timed| timed.text(program, command.explain)).unwrap_or_default();
+            let summary = summary(command, &lowered, need.as_ref(), &report, proven);
+            summary + &time + &report::text(&file, &found, style)
+        }
     };
-    Ok(Answer { text, holds: proven && report.ok() })
+    if let Some(timed) = &timed {
+        timed.pictures(command, &program, &config, need.as_ref(), &report)?;
+    }
+    Ok(Answer { text, holds: holds && timed.is_none_or(|timed| timed.completes()) })
 }
 
 /// Counts where one number is given: the same for all, or in the V operators 0, 1 and 2 times as many in turn.
