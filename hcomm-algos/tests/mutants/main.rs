@@ -123,7 +123,15 @@ fn algorithm(number: usize, spec: &Spec<'_>) -> Table {
         add("none", at.clone(), &known, &found);
         for mutant in some(change::mutants(&original), SCALE.most, number) {
             let (known, found) = judge(&mutant.program, spec.headers.symmetric);
-            add(mutant.kind, format!("{at}, {}", mutant.what), &known, &found);
+            let what = format!("{at}, {} {}", mutant.kind, mutant.what);
+            add(mutant.kind, what.clone(), &known, &found);
+            // What does no harm may do some together with another change.
+            if !known.is_wrong() && found.is_empty() {
+                let mut second = change::mutants(&mutant.program);
+                let second = second.swap_remove(what.len() * 7919 % second.len());
+                let (known, found) = judge(&second.program, spec.headers.symmetric);
+                add("two changes", format!("{what}, {} {}", second.kind, second.what), &known, &found);
+            }
         }
         for slip in some(slips(spec), SCALE.most, number) {
             let kind = format!("text: {}", slip.kind);
