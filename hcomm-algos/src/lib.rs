@@ -55,4 +55,19 @@ library! {
     barrier {
         MeshBarrier, DisseminationBarrier,
     }
+    all_gather_v {
+        MeshAllGatherV, BoundedMeshAllGatherV, RingAllGatherV, NhrAllGatherV, HierarchicalAllGatherV,
+    }
+    reduce_scatter_v {
+        MeshReduceScatterV, RingReduceScatterV, NhrReduceScatterV, HierarchicalReduceScatterV,
+    }
+    all_to_all_v {
+        MeshAllToAllV, GroupedMeshAllToAllV, PairwiseAllToAllV, HierarchicalAllToAllV,
+    }
+    all_to_all_vc {
+        MeshAllToAllVc, GroupedMeshAllToAllVc, PairwiseAllToAllVc, HierarchicalAllToAllVc,
+    }
+    batch_send_recv {
+        GroupedMeshBatchSendRecv, PairwiseBatchSendRecv,
+    }
 }

@@ -12,10 +12,11 @@ use std::time::Instant;
 
 use hcomm_algos::LIBRARY;
 use hcomm_core::check;
+use hcomm_core::counts::{Counts, Extent};
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::instance::instantiate;
 use hcomm_core::lower::aicpu::lower;
-use hcomm_core::operator::Operator;
+use hcomm_core::operator::{CountsBy, Operator};
 use hcomm_core::program::Program;
 use hcomm_core::shape::Layout;
 use hcomm_core::spec::{Spec, Verify};
@@ -116,6 +117,42 @@ fn sized(program: &Program, size: Size, dtype: DataType) -> (u64, u64) {
 
 fn has_in_place_form(operator: Operator) -> bool {
     !matches!(operator, Operator::AllToAll | Operator::SendRecv | Operator::Barrier)
+        && operator.counts() == CountsBy::All
+}
+
+/// Counts of at most `most` elements. In the V operators they differ, some are zero, and slots have gaps between them
+/// where the operator allows it.
+fn counts(operator: Operator, ranks: u32, most: u64, draw: &mut Draw) -> Counts {
+    let gaps = operator != Operator::AllToAllVc && draw.of(&[true, false]);
+    let mut slots = |counts: &[u64]| -> Vec<Extent> {
+        let mut start = 0;
+        let place = |count: &u64| {
+            start += if gaps { draw.of(&[0, 0, 1, 7]) } else { 0 };
+            let extent = Extent { count: *count, start };
+            start += count;
+            extent
+        };
+        counts.iter().map(place).collect()
+    };
+    // The largest is there whatever the others are.
+    let count = |from: u32, to: u32| match (from * 7 + to * 5 + from * to) % 6 {
+        _ if from == to && from == ranks / 2 => most,
+        0 => 0,
+        1 => most.min(1),
+        kind => most - most * u64::from(kind - 2) / 5,
+    };
+    match operator.counts() {
+        CountsBy::All => Counts::Same(most),
+        CountsBy::Rank => Counts::ByRank(slots(&(0..ranks).map(|rank| count(rank, rank)).collect::<Vec<_>>())),
+        CountsBy::Pair => {
+            let row = |from| (0..ranks).map(|to| count(from, to)).collect::<Vec<_>>();
+            let column = |to| (0..ranks).map(|from| count(from, to)).collect::<Vec<_>>();
+            Counts::ByPair {
+                send: (0..ranks).map(|from| slots(&row(from))).collect(),
+                recv: (0..ranks).map(|to| slots(&column(to))).collect(),
+            }
+        }
+    }
 }
 
 /// Draws types, reductions and so on: case by case other ones, run by run the same.
@@ -169,6 +206,7 @@ fn every_algorithm_conforms() {
                         false => Schedule::Fifo,
                     };
                     let config = Config::new(count, dtype)
+                        .counts(counts(spec.operator, layout.ranks(), count, &mut draw))
                         .reduce(draw.of(&ReduceOp::ALL))
                         .hccl_buffer(buffer)
                         .repeat(draw.of(&[3, 1]))

@@ -14,7 +14,7 @@ pub const fn span(line: u32, column: u32, end_line: u32, end_column: u32) -> Spa
 }
 
 /// Counts at a rank count, in the order of the fields of [`Resources`].
-pub const fn counted(ranks: u32, counts: [u32; 7]) -> (u32, Resources) {
+pub const fn counted(ranks: u32, counts: [u32; 9]) -> (u32, Resources) {
     let [
         threads,
         notify_num_per_thread,
@@ -23,6 +23,8 @@ pub const fn counted(ranks: u32, counts: [u32; 7]) -> (u32, Resources) {
         notify_num_per_channel,
         channel_notifies,
         scratch_chunks,
+        blocks,
+        flags,
     ] = counts;
     let resources = Resources {
         threads,
@@ -32,6 +34,8 @@ pub const fn counted(ranks: u32, counts: [u32; 7]) -> (u32, Resources) {
         notify_num_per_channel,
         channel_notifies,
         scratch_chunks,
+        blocks,
+        flags,
     };
     (ranks, resources)
 }

@@ -3,7 +3,9 @@
 
 use crate::operator::{Buffer, CountsBy};
 use crate::program::Program;
-use crate::sizes::MAX_COUNT;
+
+/// The largest element count of an operator (facts 2.2: `SYS_MAX_COUNT`).
+pub const MAX_COUNT: u64 = 0x7_FFFF_FFFF;
 
 /// Elements and place of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

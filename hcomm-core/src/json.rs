@@ -34,6 +34,13 @@ pub struct ReadError {
     pub message: String,
 }
 
+impl ReadError {
+    /// A fault of the whole file.
+    pub(crate) fn whole(message: String) -> ReadError {
+        ReadError { line: 0, column: 0, message }
+    }
+}
+
 fn place(line: usize, column: usize) -> String {
     if line == 0 { String::new() } else { format!("line {line}, column {column}: ") }
 }
@@ -61,6 +68,30 @@ struct ProgramJson {
     #[serde(default)]
     spans: Vec<[u32; 4]>,
     ranks: Vec<RankJson>,
+}
+
+/// All of a program but what its ranks do: for formats of other engines.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HeadJson {
+    algorithm: String,
+    operator: String,
+    layout: LayoutJson,
+    #[serde(default)]
+    root: u32,
+    #[serde(default)]
+    src: u32,
+    #[serde(default)]
+    dst: u32,
+    split: u32,
+    scratch: u32,
+    #[serde(default)]
+    deterministic: bool,
+    notifies: Vec<String>,
+    #[serde(default)]
+    file: String,
+    #[serde(default)]
+    spans: Vec<[u32; 4]>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -103,7 +134,7 @@ struct CellJson(BufferJson, u32);
 
 #[derive(Serialize, Deserialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum BufferJson {
+pub(crate) enum BufferJson {
     Input,
     Output,
     Scratch,
@@ -128,23 +159,34 @@ enum OpName {
 impl Program {
     /// The program as JSON: one operation a line, so that it diffs well.
     pub fn to_json(&self) -> String {
+        let HeadJson {
+            algorithm,
+            operator,
+            layout,
+            root,
+            src,
+            dst,
+            split,
+            scratch,
+            deterministic,
+            notifies,
+            file,
+            spans,
+        } = HeadJson::from(self);
         let value = ProgramJson {
             schema: SCHEMA.to_owned(),
-            algorithm: self.algorithm.clone(),
-            operator: self.operator.name().to_owned(),
-            layout: LayoutJson {
-                pods: self.shape.layout.pods(),
-                nodes: (0..self.shape.layout.nodes()).filter_map(|node| self.shape.layout.locals_of(node)).collect(),
-            },
-            root: self.shape.root,
-            src: self.shape.src,
-            dst: self.shape.dst,
-            split: self.split,
-            scratch: self.scratch,
-            deterministic: self.deterministic,
-            notifies: self.notifies.clone(),
-            file: self.source.file.clone(),
-            spans: self.source.spans.iter().map(|s| [s.line, s.column, s.end_line, s.end_column]).collect(),
+            algorithm,
+            operator,
+            layout,
+            root,
+            src,
+            dst,
+            split,
+            scratch,
+            deterministic,
+            notifies,
+            file,
+            spans,
             ranks: Vec::new(),
         };
         // Plain data, which always has a text.
@@ -175,13 +217,18 @@ impl Program {
     ///
     /// If the text is not JSON, not of this schema, or names what cannot be.
     pub fn from_json(text: &str) -> Result<Program, ReadError> {
-        let json: ProgramJson = serde_json::from_str(text).map_err(|error| ReadError {
-            line: error.line(),
-            column: error.column(),
-            message: message(&error.to_string()),
-        })?;
-        json.program().map_err(|message| ReadError { line: 0, column: 0, message })
+        let json: ProgramJson = parse(text)?;
+        json.program().map_err(ReadError::whole)
     }
+}
+
+/// Reads a value of a format.
+pub(crate) fn parse<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, ReadError> {
+    serde_json::from_str(text).map_err(|error| ReadError {
+        line: error.line(),
+        column: error.column(),
+        message: message(&error.to_string()),
+    })
 }
 
 /// Serde's message without the place, which [`ReadError`] has.
@@ -194,13 +241,85 @@ impl ProgramJson {
         if self.schema != SCHEMA {
             return Err(format!("the schema is \"{}\", and this reads \"{SCHEMA}\"", self.schema));
         }
+        let ProgramJson {
+            algorithm,
+            operator,
+            layout,
+            root,
+            src,
+            dst,
+            split,
+            scratch,
+            deterministic,
+            notifies,
+            file,
+            spans,
+            ranks,
+            ..
+        } = self;
+        let head = HeadJson {
+            algorithm,
+            operator,
+            layout,
+            root,
+            src,
+            dst,
+            split,
+            scratch,
+            deterministic,
+            notifies,
+            file,
+            spans,
+        };
+        let frame = head.program()?;
+        if ranks.len() != frame.num_ranks() as usize {
+            return Err(format!("the layout has {} ranks, and `ranks` has {}", frame.num_ranks(), ranks.len()));
+        }
+        let mut programs = Vec::with_capacity(ranks.len());
+        for (rank, json) in ranks.iter().enumerate() {
+            let mut threads = Vec::with_capacity(json.threads.len());
+            for (thread, ops) in json.threads.iter().enumerate() {
+                let read = |(i, op): (usize, &OpJson)| {
+                    op.op().map_err(|what| format!("rank {rank}, thread {thread}, operation {i}: {what}"))
+                };
+                threads.push(ops.iter().enumerate().map(read).collect::<Result<Vec<Op>, String>>()?);
+            }
+            programs.push(RankProgram { threads });
+        }
+        Ok(Program { ranks: programs, ..frame })
+    }
+}
+
+impl From<&Program> for HeadJson {
+    fn from(program: &Program) -> HeadJson {
+        let layout = &program.shape.layout;
+        HeadJson {
+            algorithm: program.algorithm.clone(),
+            operator: program.operator.name().to_owned(),
+            layout: LayoutJson {
+                pods: layout.pods(),
+                nodes: (0..layout.nodes()).filter_map(|node| layout.locals_of(node)).collect(),
+            },
+            root: program.shape.root,
+            src: program.shape.src,
+            dst: program.shape.dst,
+            split: program.split,
+            scratch: program.scratch,
+            deterministic: program.deterministic,
+            notifies: program.notifies.clone(),
+            file: program.source.file.clone(),
+            spans: program.source.spans.iter().map(|s| [s.line, s.column, s.end_line, s.end_column]).collect(),
+        }
+    }
+}
+
+impl HeadJson {
+    /// The program without what its ranks do.
+    pub(crate) fn program(self) -> Result<Program, String> {
         let operator =
             Operator::from_name(&self.operator).ok_or_else(|| format!("there is no operator \"{}\"", self.operator))?;
         let layout = self.layout.layout()?;
         let ranks = layout.ranks();
-        if self.ranks.len() != ranks as usize {
-            return Err(format!("the layout has {ranks} ranks, and `ranks` has {}", self.ranks.len()));
-        }
         for (name, role) in [("root", self.root), ("src", self.src), ("dst", self.dst)] {
             if role >= ranks {
                 return Err(format!("`{name}` is {role}, and ranks are 0 to {}", ranks - 1));
@@ -213,17 +332,6 @@ impl ProgramJson {
             return Err(format!("`scratch` is {}: it is at most {MAX_CHUNKS}", self.scratch));
         }
         let spans = self.spans.iter().map(|s| Span { line: s[0], column: s[1], end_line: s[2], end_column: s[3] });
-        let mut programs = Vec::with_capacity(self.ranks.len());
-        for (rank, json) in self.ranks.iter().enumerate() {
-            let mut threads = Vec::with_capacity(json.threads.len());
-            for (thread, ops) in json.threads.iter().enumerate() {
-                let read = |(i, op): (usize, &OpJson)| {
-                    op.op().map_err(|what| format!("rank {rank}, thread {thread}, operation {i}: {what}"))
-                };
-                threads.push(ops.iter().enumerate().map(read).collect::<Result<Vec<Op>, String>>()?);
-            }
-            programs.push(RankProgram { threads });
-        }
         Ok(Program {
             algorithm: self.algorithm,
             operator,
@@ -233,7 +341,7 @@ impl ProgramJson {
             deterministic: self.deterministic,
             notifies: self.notifies,
             source: Source { file: self.file, spans: spans.collect() },
-            ranks: programs,
+            ranks: Vec::new(),
         })
     }
 }
@@ -335,22 +443,32 @@ impl OpJson {
 
 impl From<Cell> for CellJson {
     fn from(cell: Cell) -> CellJson {
-        let buffer = match cell.buffer {
-            Buffer::Input => BufferJson::Input,
-            Buffer::Output => BufferJson::Output,
-            Buffer::Scratch => BufferJson::Scratch,
-        };
-        CellJson(buffer, cell.chunk)
+        CellJson(cell.buffer.into(), cell.chunk)
     }
 }
 
 impl From<CellJson> for Cell {
     fn from(CellJson(buffer, chunk): CellJson) -> Cell {
-        let buffer = match buffer {
+        Cell { buffer: buffer.into(), chunk }
+    }
+}
+
+impl From<Buffer> for BufferJson {
+    fn from(buffer: Buffer) -> BufferJson {
+        match buffer {
+            Buffer::Input => BufferJson::Input,
+            Buffer::Output => BufferJson::Output,
+            Buffer::Scratch => BufferJson::Scratch,
+        }
+    }
+}
+
+impl From<BufferJson> for Buffer {
+    fn from(buffer: BufferJson) -> Buffer {
+        match buffer {
             BufferJson::Input => Buffer::Input,
             BufferJson::Output => Buffer::Output,
             BufferJson::Scratch => Buffer::Scratch,
-        };
-        Cell { buffer, chunk }
+        }
     }
 }

@@ -6,6 +6,7 @@
 //!            └──────► Resources
 //! ```
 
+pub mod aiv;
 mod assert;
 pub mod check;
 pub mod counts;
@@ -25,6 +26,7 @@ pub mod plan;
 pub mod product;
 pub mod program;
 pub mod resources;
+pub mod roles;
 pub mod shape;
 pub mod sizes;
 pub mod spec;

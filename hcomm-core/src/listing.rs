@@ -48,7 +48,7 @@ impl Program {
 }
 
 /// How many ranks, laid out how, with which roles.
-struct Who<'p>(&'p Program);
+pub(crate) struct Who<'p>(pub(crate) &'p Program);
 
 impl fmt::Display for Who<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

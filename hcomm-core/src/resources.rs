@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::aiv::default_blocks;
 use crate::eval::{Event, Fault, FaultKind, Machine, Step, tri};
 use crate::ids::SpanId;
 use crate::program::{OpKind, Program};
@@ -27,6 +28,11 @@ pub struct Resources {
     pub channel_notifies: u32,
     /// Cells of HCCL buffer.
     pub scratch_chunks: u32,
+    /// AIV: blocks, one for each lane and one for the statements outside `par`, as far as there are cores. All ranks
+    /// launch the maximum over ranks.
+    pub blocks: u32,
+    /// AIV: flags of 32 bytes that the rank waits for, in its own memory.
+    pub flags: u32,
 }
 
 impl Resources {
@@ -40,6 +46,8 @@ impl Resources {
             BudgetField::NotifyNumPerChannel => self.notify_num_per_channel,
             BudgetField::ChannelNotifies => self.channel_notifies,
             BudgetField::Scratch => self.scratch_chunks,
+            BudgetField::Blocks => self.blocks,
+            BudgetField::Flags => self.flags,
         }
     }
 
@@ -57,6 +65,8 @@ impl Resources {
             notify_num_per_channel: larger(self.notify_num_per_channel, other.notify_num_per_channel),
             channel_notifies: larger(self.channel_notifies, other.channel_notifies),
             scratch_chunks: larger(self.scratch_chunks, other.scratch_chunks),
+            blocks: larger(self.blocks, other.blocks),
+            flags: larger(self.flags, other.flags),
         }
     }
 }
@@ -78,34 +88,52 @@ pub const fn of_rank(spec: &Spec<'_>, shape: &Shape, rank: u32) -> Result<Resour
         notify_num_per_channel: 0,
         channel_notifies: 0,
         scratch_chunks: machine.scratch(),
+        blocks: 1,
+        flags: 0,
     };
-    let mut lane = 0;
+    // Which notifies of each peer are waited for, a bit each.
+    let mut awaited = [[0u64; 4]; MAX_RANKS as usize];
+    let (mut lane, mut lanes, mut inside) = (0, 0, false);
     loop {
-        let (peer, indices) = match machine.step() {
+        let (peer, indices, waits) = match machine.step() {
             Step::Done => break,
             Step::Fault(fault) => return Err(fault),
             Step::Event(event) => match event {
-                Event::Fork { .. } | Event::Join { .. } => {
-                    lane = 0;
+                Event::Fork { .. } => {
+                    (lane, inside) = (0, true);
+                    continue;
+                }
+                Event::Join { .. } => {
+                    (lane, inside) = (0, false);
                     continue;
                 }
                 Event::Lane(this) => {
                     lane = this;
                     continue;
                 }
-                Event::Signal { peer, notify, .. } | Event::Wait { peer, notify, .. } => (peer, notify.0 + 1),
-                Event::Transfer { dst, src, .. } => (if dst.rank == rank { src.rank } else { dst.rank }, 0),
+                Event::Signal { peer, notify, .. } => (peer, notify.0 + 1, false),
+                Event::Wait { peer, notify, .. } => (peer, notify.0 + 1, true),
+                Event::Transfer { dst, src, .. } => (if dst.rank == rank { src.rank } else { dst.rank }, 0, false),
             },
         };
         // Only a lane that does something is a thread.
         if lane >= counts.threads {
             counts.threads = lane + 1;
         }
+        if inside && lane >= lanes {
+            lanes = lane + 1;
+        }
         if peer == rank {
             continue;
         }
         if indices >= u8::MAX as u32 {
             return Err(Fault { kind: FaultKind::Malformed("a notify that is not there"), span: SpanId(0) });
+        }
+        if waits {
+            let (notify, words) = (indices - 1, &mut awaited[peer as usize]);
+            let (word, bit) = ((notify / 64) as usize, 1 << (notify % 64));
+            counts.flags += (words[word] & bit == 0) as u32;
+            words[word] |= bit;
         }
         let (had, need) = (channels[peer as usize] as u32, indices + 1);
         if had == 0 {
@@ -123,6 +151,7 @@ pub const fn of_rank(spec: &Spec<'_>, shape: &Shape, rank: u32) -> Result<Resour
     let others = counts.threads - 1;
     counts.thread_notifies = 2 * others;
     counts.notify_num_per_thread = others;
+    counts.blocks = default_blocks(lanes);
     Ok(counts)
 }
 
@@ -162,9 +191,11 @@ const NONE: Resources = Resources {
     notify_num_per_channel: 0,
     channel_notifies: 0,
     scratch_chunks: 0,
+    blocks: 0,
+    flags: 0,
 };
 
-/// What a rank of a lowered program uses, counted from its operations.
+/// What a rank of a program for AI CPU uses, counted from its operations. It has no blocks and no flags.
 pub fn of_program(program: &Program, rank: u32) -> Resources {
     let threads = program.ranks.get(rank as usize).map_or(&[][..], |rank| &rank.threads);
     let mut channels: BTreeMap<u32, u32> = BTreeMap::new();
@@ -203,5 +234,7 @@ pub fn of_program(program: &Program, rank: u32) -> Resources {
         notify_num_per_channel: channels.values().copied().max().unwrap_or(0),
         channel_notifies: channels.values().fold(0, |sum, indices| sum.saturating_add(*indices)),
         scratch_chunks: program.scratch,
+        blocks: 0,
+        flags: 0,
     }
 }

@@ -26,8 +26,6 @@ pub const ALIGN: u64 = 128;
 pub const MAX_TRANSFER: u64 = 256 << 20;
 /// The default HCCL buffer in bytes (DESIGN section 10).
 pub const DEFAULT_HCCL_BUFFER: u64 = 200 << 20;
-/// The largest element count of an operator (facts 2.2: `SYS_MAX_COUNT`).
-pub const MAX_COUNT: u64 = 0x7_FFFF_FFFF;
 
 /// How counts are cut into rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]

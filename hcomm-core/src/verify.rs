@@ -181,6 +181,10 @@ fn budget(spec: &Spec<'_>) -> Option<Diagnostic> {
         None => String::new(),
     };
     let bound = match field {
+        BudgetField::Blocks if limit < 2 => format!("{declare}do without `par`"),
+        BudgetField::Blocks => {
+            format!("{declare}bound the lanes with `par({}) for …`: they have a block each", limit - 1)
+        }
         BudgetField::Threads | BudgetField::NotifyNumPerThread | BudgetField::ThreadNotifies => {
             format!("{declare}bound the lanes with `par({}) for …`", limit.max(1).min(need))
         }
@@ -206,7 +210,10 @@ fn largest_fit(spec: &Spec<'_>, failing: u32) -> Option<u32> {
 
 /// The statement that a count comes from: for threads the widest `par`.
 fn source_of(spec: &Spec<'_>, field: BudgetField, ranks: u32) -> Option<SpanId> {
-    if !matches!(field, BudgetField::Threads | BudgetField::NotifyNumPerThread | BudgetField::ThreadNotifies) {
+    if !matches!(
+        field,
+        BudgetField::Threads | BudgetField::NotifyNumPerThread | BudgetField::ThreadNotifies | BudgetField::Blocks
+    ) {
         return None;
     }
     let mut machine = Machine::new(spec, Shape::new(Layout::flat(ranks)?), 0).ok()?;
@@ -232,6 +239,8 @@ impl BudgetField {
             BudgetField::NotifyNumPerChannel => "notifies per channel",
             BudgetField::ChannelNotifies => "channel notifies",
             BudgetField::Scratch => "chunks of scratch",
+            BudgetField::Blocks => "blocks",
+            BudgetField::Flags => "flags",
         }
     }
 }

@@ -53,6 +53,7 @@ fn builtins() {
         ("wrap(-1, 4) * 10 + wrap(9, 4)", 31),
         ("rank_of(0, 2)", 2),
         ("locals_of(0)", 4),
+        ("100 * node_of(3) + 10 * local_of(3) + pod_of(3)", 30),
     ] {
         assert_eq!(value(expression), expected, "{expression}");
     }
@@ -85,6 +86,8 @@ fn faults_say_what_where_and_with_which_numbers() {
         "div_ceil(1, rank)",
         "rank_of(rank, rank)",
         "locals_of(rank)",
+        "node_of(rank + 1)",
+        "local_of(rank - 1)",
     ];
     let unused =
         |case: &str| format!("pub P: all_gather {{ copy_out {{ let x = {case}; output[0 & x] = scratch[0]; }} }}");

@@ -39,10 +39,11 @@ fn names_of_layouts() {
         output[100 * node + 10 * local + pod] = scratch[0];
         output[100 * nodes + 10 * locals + pods] = scratch[0];
         output[rank_of(node, local)] = scratch[0];
+        output[100 * node_of(8) + 10 * local_of(8) + pod_of(8)] = scratch[0];
     } }";
     let instance = at(source, &shape).unwrap();
-    assert_eq!(written(&instance)[0], [0, 432, 0]);
-    assert_eq!(written(&instance)[8], [221, 432, 8]);
+    assert_eq!(written(&instance)[0], [0, 432, 0, 221]);
+    assert_eq!(written(&instance)[8], [221, 432, 8, 221]);
 }
 
 #[test]

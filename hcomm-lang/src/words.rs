@@ -36,7 +36,7 @@ pub(crate) const HEADERS: [&str; 8] =
 pub(crate) const ENGINES: [Engine; 2] = [Engine::AiCpu, Engine::Aiv];
 
 /// The fields of a budget.
-pub(crate) const BUDGET_FIELDS: [(&str, BudgetField); 7] = [
+pub(crate) const BUDGET_FIELDS: [(&str, BudgetField); 9] = [
     ("threads", BudgetField::Threads),
     ("notify_num_per_thread", BudgetField::NotifyNumPerThread),
     ("thread_notifies", BudgetField::ThreadNotifies),
@@ -44,6 +44,8 @@ pub(crate) const BUDGET_FIELDS: [(&str, BudgetField); 7] = [
     ("notify_num_per_channel", BudgetField::NotifyNumPerChannel),
     ("channel_notifies", BudgetField::ChannelNotifies),
     ("scratch", BudgetField::Scratch),
+    ("blocks", BudgetField::Blocks),
+    ("flags", BudgetField::Flags),
 ];
 
 /// The names that the operator or the layout gives.

@@ -74,7 +74,7 @@ fn headers() {
             "engines: aiv, aiv;",
             "engines: ;",
             "budget: { thread: 4 };",
-            "budget: { blocks: 4 };",
+            "budget: { cores: 4 };",
             "budget: { threads: 4, threads: 5 };",
             "budget: { threads: LIMIT - 1 };",
             "budget: { threads: board::LIMIT - 1 };",

@@ -38,6 +38,10 @@ pub struct Config {
     /// The most operations that a run may take. Every chunk of a transfer counts, since it may be a transfer of its
     /// own.
     pub operation_limit: u64,
+    /// AIV: Vector cores of a rank that take blocks, if fewer than there are blocks.
+    pub cores: Option<u32>,
+    /// AIV: what the counter of calls stands at for the first invocation, from 1 to 1000. The next one after 1000 is 1.
+    pub counter: u32,
 }
 
 /// Who goes on when several threads could.
@@ -68,6 +72,8 @@ impl Config {
             schedule: Schedule::Fifo,
             memory_limit: 8 << 30,
             operation_limit: 2_000_000_000,
+            cores: None,
+            counter: 1,
         }
     }
 
@@ -124,6 +130,20 @@ impl Config {
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Config {
         self.memory_limit = bytes;
+        self
+    }
+
+    /// Sets how many Vector cores take the blocks of a rank.
+    #[must_use]
+    pub fn cores(mut self, cores: u32) -> Config {
+        self.cores = Some(cores);
+        self
+    }
+
+    /// Sets the counter of calls, which makes the values of AIV's flags, for the first invocation.
+    #[must_use]
+    pub fn counter(mut self, counter: u32) -> Config {
+        self.counter = counter;
         self
     }
 

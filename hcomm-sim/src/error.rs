@@ -97,6 +97,36 @@ pub enum ProgramFault {
     /// A slot has no chunks.
     #[error("its split is 0: a slot has at least one chunk")]
     Split,
+    /// A rank has no blocks, or others than the first.
+    #[error("rank {rank} has {have} blocks and rank 0 {blocks}: the number is the same on all ranks, from 1 to {most}")]
+    Blocks {
+        /// The rank.
+        rank: u32,
+        /// Its blocks.
+        have: usize,
+        /// Those of the first.
+        blocks: u32,
+        /// The most there can be.
+        most: u32,
+    },
+    /// Its data does not go through the Unified Buffer.
+    #[error("its {buffers} pieces of {piece} bytes are {need} bytes with two flags, and a Unified Buffer has {have}")]
+    UnifiedBuffer {
+        /// Pieces at once.
+        buffers: u32,
+        /// Bytes of a piece.
+        piece: u32,
+        /// Bytes needed.
+        need: u64,
+        /// Bytes there are.
+        have: u32,
+    },
+    /// Chunks are not cut into parts that there are.
+    #[error("its chunks are cut into {parts} parts")]
+    Parts {
+        /// The parts.
+        parts: u32,
+    },
     /// The root, source or destination is not a rank.
     #[error("its {role} is rank {rank} of {ranks}")]
     Role {
@@ -174,6 +204,22 @@ pub enum OperationFault {
         /// What the transfer says.
         class: u32,
     },
+    /// Neither end is the rank's own.
+    #[error("it copies from rank {from} to rank {to}, and neither is its own")]
+    Ends {
+        /// Whose memory is written.
+        to: u32,
+        /// Whose memory is read.
+        from: u32,
+    },
+    /// There is no such part of a chunk or of a flag.
+    #[error("part {part} does not exist: there are {parts}")]
+    Part {
+        /// The part.
+        part: u32,
+        /// How many there are.
+        parts: u32,
+    },
     /// It writes to an input.
     #[error("it writes to input, which is read only")]
     WritesInput,
@@ -184,7 +230,9 @@ pub enum OperationFault {
 pub struct Place {
     /// The rank that carries it out.
     pub rank: u32,
-    /// The thread of the rank.
+    /// What its queue is called: `thread`, or `block` on AIV.
+    pub unit: &'static str,
+    /// The thread or block of the rank.
     pub thread: u32,
     /// Its place in the thread.
     pub op: usize,
@@ -201,7 +249,7 @@ pub struct Place {
 impl std::fmt::Display for Place {
     /// `rank 0 thread 1 operation 4 (Write, line 9)`
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "rank {} thread {} operation {} ({}", self.rank, self.thread, self.op, self.name)?;
+        write!(f, "rank {} {} {} operation {} ({}", self.rank, self.unit, self.thread, self.op, self.name)?;
         match self.at {
             Some(span) => write!(f, ", line {})", span.line),
             None => f.write_str(")"),

@@ -32,6 +32,10 @@ pub struct Waiting {
 pub enum Recorder {
     /// A thread that has a record of it before it, and does not get there.
     Waits(Place),
+    /// AIV: a block that has not come to the meeting of all blocks.
+    Missing(Place),
+    /// AIV: a block that keeps the core while it waits.
+    Keeps(Place),
     /// Nobody: no thread has a record of it left.
     Nobody {
         /// How many records of it were lost because it was still set.
@@ -49,7 +53,7 @@ impl Hang {
         if let Some((first, others)) = waits.split_first() {
             let message = match others {
                 [] => format!("deadlock: {first}, which only it would record"),
-                _ => format!("deadlock: {} threads wait in a circle: {first}", waits.len()),
+                _ => format!("deadlock: {} {}s wait in a circle: {first}", waits.len(), first.place.unit),
             };
             let mut diagnostic = Diagnostic::new(Code::H101, message, first.place.at).on(ranks, first.place.rank);
             for wait in others.iter().take(LISTED) {
@@ -58,7 +62,7 @@ impl Hang {
             return diagnostic;
         }
         let Some(wait) = self.waiting.iter().find(|wait| matches!(wait.recorder, Recorder::Nobody { .. })) else {
-            return Diagnostic::new(Code::H101, format!("deadlock: {} threads wait", self.waiting.len()), None);
+            return Diagnostic::new(Code::H101, format!("deadlock: {} wait", self.waiting.len()), None);
         };
         Diagnostic::new(Code::H102, format!("{wait}{}", wait.recorder), wait.place.at).on(ranks, wait.place.rank)
     }
@@ -67,11 +71,14 @@ impl Hang {
 impl fmt::Display for Waiting {
     /// ``rank 0 thread 1 waits for `ready` of rank 0 for rank 1 (line 9, round 2)``
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { rank, thread, op, round, invocation, at, .. } = &self.place;
-        write!(f, "rank {rank} thread {thread} waits for ")?;
+        let Place { rank, unit, thread, op, round, invocation, at, .. } = &self.place;
+        write!(f, "rank {rank} {unit} {thread} waits for ")?;
         match &self.notify {
             NotifyName::Thread { notify, .. } => write!(f, "its notify {notify}")?,
             NotifyName::Channel { peer, name, .. } => write!(f, "`{name}` from rank {peer}")?,
+            NotifyName::Flag { peer, name, .. } => write!(f, "flag `{name}` from rank {peer}")?,
+            NotifyName::Meeting { .. } => f.write_str("all blocks of its rank")?,
+            NotifyName::Core { .. } => f.write_str("a core")?,
         }
         match at {
             Some(span) => write!(f, " (line {}", span.line)?,
@@ -92,7 +99,15 @@ impl fmt::Display for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Recorder::Waits(place) => {
-                write!(f, ", which rank {} thread {} would record", place.rank, place.thread)?;
+                write!(f, ", which rank {} {} {} would record", place.rank, place.unit, place.thread)?;
+                place.at.map_or(Ok(()), |span| write!(f, " (line {})", span.line))
+            }
+            Recorder::Missing(place) => {
+                write!(f, ", and {} {} has not come there", place.unit, place.thread)?;
+                place.at.map_or(Ok(()), |span| write!(f, " (line {})", span.line))
+            }
+            Recorder::Keeps(place) => {
+                write!(f, ", which {} {} keeps", place.unit, place.thread)?;
                 place.at.map_or(Ok(()), |span| write!(f, " (line {})", span.line))
             }
             Recorder::Nobody { lost: 0 } => f.write_str(", and nobody has a record of it left"),
@@ -106,7 +121,8 @@ impl fmt::Display for Recorder {
 impl fmt::Display for Hang {
     /// The cycle, if there is one, then the other waits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "nothing can go on: {} threads wait", self.waiting.len())?;
+        let unit = self.waiting.first().map_or("thread", |wait| wait.place.unit);
+        writeln!(f, "nothing can go on: {} {}s wait", self.waiting.len(), unit)?;
         if !self.cycle.is_empty() {
             writeln!(f, "a cycle of {} waits:", self.cycle.len())?;
         }

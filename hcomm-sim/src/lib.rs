@@ -10,13 +10,14 @@
 //! * Time and memory are bounded by limits in the [`Config`].
 //! * The result is determined by program, configuration and schedule. [`Schedule::Random`] explores other
 //!   interleavings, to expose races and lost notifies that the usual order hides.
-//! * A rank starts its next round, and its next invocation, on its own, as soon as its threads have got there; its
-//!   output is compared in between. An invocation gets an output that nothing has written yet, and other inputs;
-//!   scratch is what it was.
+//! * A thread starts its next round, and its next invocation, on its own, as soon as it has got there. For the caller an
+//!   invocation ends when the rank's main thread has: then its output is compared, and the next one gets an output that
+//!   nothing has written yet, and other inputs; scratch is what it was.
 //!
 //! Bytes that are only moved are shared and never duplicated, so that 64 ranks can gather 4 MB each although all of
 //! their outputs would take 16 GB.
 
+pub mod aiv;
 pub mod bound;
 mod bytes;
 pub mod cluster;
@@ -38,5 +39,5 @@ pub use config::{Config, Schedule};
 pub use error::{OperationFault, Place, ProgramFault, RunError};
 pub use hang::{Hang, Recorder, Waiting};
 pub use inputs::Inputs;
-pub use report::{Events, Got, Mismatch, NotifyEvent, NotifyName, Report, UninitialisedRead};
-pub use scheduler::{Fifo, Random, Scheduler};
+pub use report::{Events, Got, Misaligned, Mismatch, NotifyEvent, NotifyName, Report, UninitialisedRead};
+pub use scheduler::{Fifo, Random, Scheduler, Turn};

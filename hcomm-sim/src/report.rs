@@ -5,6 +5,7 @@ use crate::hang::Hang;
 use hcomm_core::diag::{Code, Diagnostic};
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::operator::{Buffer, Operator};
+use hcomm_core::spec::Engine;
 use std::fmt;
 
 /// What a run found out.
@@ -15,6 +16,8 @@ pub struct Report {
     pub algorithm: String,
     /// What it computes.
     pub operator: Operator,
+    /// What carried it out.
+    pub engine: Engine,
     /// How many ranks.
     pub ranks: u32,
     /// Elements of the largest slot.
@@ -46,8 +49,27 @@ pub struct Report {
     pub lost_records: Events<NotifyEvent>,
     /// Notifies that were still set at the end.
     pub left_set: Events<NotifyName>,
+    /// AIV: waits that passed on a value that an earlier record had left.
+    pub stale: Events<NotifyEvent>,
+    /// AIV: flags, meetings and ends of blocks in the atomic mode.
+    pub atomic: Events<Place>,
+    /// AIV: pieces that a plain `DataCopy` does not move.
+    pub misaligned: Events<Misaligned>,
     /// Who waits for whom, if nothing could go on.
     pub hang: Option<Hang>,
+}
+
+/// A piece of a copy that is not padded, and is not whole 32 bytes at multiples of 32.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misaligned {
+    /// The copy.
+    pub place: Place,
+    /// Byte offset in the destination buffer.
+    pub dst: u64,
+    /// Byte offset in the source buffer.
+    pub src: u64,
+    /// Bytes.
+    pub len: u64,
 }
 
 /// Things that happened: how often, and the first ones.
@@ -129,6 +151,40 @@ pub enum NotifyName {
         /// Its name in the program.
         name: String,
     },
+    /// AIV: a flag in global memory.
+    Flag {
+        /// The rank whose it is: the one that waits for it.
+        rank: u32,
+        /// The rank that records it.
+        peer: u32,
+        /// Its name in the program.
+        name: String,
+        /// Which part of it.
+        part: u32,
+    },
+    /// AIV: the meeting of all blocks of a rank.
+    Meeting {
+        /// The rank.
+        rank: u32,
+    },
+    /// AIV: a Vector core.
+    Core {
+        /// The rank.
+        rank: u32,
+    },
+}
+
+impl NotifyName {
+    /// The rank whose it is.
+    pub fn rank(&self) -> u32 {
+        match self {
+            NotifyName::Thread { rank, .. }
+            | NotifyName::Channel { rank, .. }
+            | NotifyName::Flag { rank, .. }
+            | NotifyName::Meeting { rank }
+            | NotifyName::Core { rank } => *rank,
+        }
+    }
 }
 
 /// An operation on a notify.
@@ -176,6 +232,9 @@ impl Report {
             && self.overlaps.is_empty()
             && self.lost_records.is_empty()
             && self.left_set.is_empty()
+            && self.stale.is_empty()
+            && self.atomic.is_empty()
+            && self.misaligned.is_empty()
     }
 
     /// What is wrong, as diagnostics: one for each kind, with the first case as the example.
@@ -196,9 +255,9 @@ impl Report {
         }
         if let Some(first) = self.left_set.first.first() {
             let message = format!("{first} is still set at the end{}", times(self.left_set.count));
-            let (NotifyName::Thread { rank, .. } | NotifyName::Channel { rank, .. }) = first;
-            all.push(Diagnostic::new(Code::H102, message, None).on(self.ranks, *rank));
+            all.push(Diagnostic::new(Code::H102, message, None).on(self.ranks, first.rank()));
         }
+        self.of_kernels(&mut all);
         if let Some(first) = self.uninitialised.first.first() {
             let message = format!(
                 "{} bytes of {} of rank {} at byte {} are read, and nothing has written them{}",
@@ -219,6 +278,41 @@ impl Report {
             all.push(Diagnostic::new(Code::H302, message, None).on(self.ranks, first.rank));
         }
         all
+    }
+
+    /// What only kernels get wrong.
+    fn of_kernels(&self, all: &mut Vec<Diagnostic>) {
+        if let Some(first) = self.stale.first.first() {
+            let message = format!(
+                "rank {} passes its wait for {} on a value that an earlier record had left{}",
+                first.place.rank,
+                first.notify,
+                times(self.stale.count)
+            );
+            let fix = "let the value change from launch to launch and from use to use";
+            all.push(self.diagnostic(Code::H103, message, &first.place).with_help(fix));
+        }
+        if let Some(first) = self.atomic.first.first() {
+            let message = format!(
+                "the atomic mode is on at {} in block {} of rank {}{}",
+                first.name,
+                first.thread,
+                first.rank,
+                times(self.atomic.count)
+            );
+            let fix = "reset it with SetAtomicNone right after the copies that reduce";
+            all.push(self.diagnostic(Code::H402, message, first).with_help(fix));
+        }
+        if let Some(first) = self.misaligned.first.first() {
+            let message = format!(
+                "a plain DataCopy of {} bytes from byte {} to byte {}, which are not all multiples of 32{}",
+                first.len,
+                first.src,
+                first.dst,
+                times(self.misaligned.count)
+            );
+            all.push(self.diagnostic(Code::H402, message, &first.place).with_help("let the tail go by DataCopyPad"));
+        }
     }
 
     fn diagnostic(&self, code: Code, message: String, place: &Place) -> Diagnostic {
@@ -279,6 +373,12 @@ impl fmt::Display for NotifyName {
         match self {
             NotifyName::Thread { thread, notify, .. } => write!(f, "notify {notify} of thread {thread}"),
             NotifyName::Channel { rank, peer, name, .. } => write!(f, "`{name}` of rank {rank} for rank {peer}"),
+            NotifyName::Flag { rank, peer, name, part: 0 } => write!(f, "flag `{name}` of rank {rank} for rank {peer}"),
+            NotifyName::Flag { rank, peer, name, part } => {
+                write!(f, "flag `{name}` (part {part}) of rank {rank} for rank {peer}")
+            }
+            NotifyName::Meeting { rank } => write!(f, "the meeting of the blocks of rank {rank}"),
+            NotifyName::Core { rank } => write!(f, "a core of rank {rank}"),
         }
     }
 }

@@ -3,6 +3,19 @@
 use crate::mix::{STEP, mix, scale};
 use std::collections::VecDeque;
 
+/// A thread that can go on, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Its number, counted over all ranks.
+    pub thread: u32,
+    /// The operation of its queue that is next or under way; the length of the queue if it is at the end of a round.
+    pub op: usize,
+    /// The round, from 0.
+    pub round: u64,
+    /// The invocation, from 0.
+    pub invocation: u64,
+}
+
 /// Chooses which thread goes on. It holds the threads that can.
 ///
 /// The engine hands a thread over with [`ready`](Self::ready) when it can go on, and takes it back with
@@ -11,6 +24,11 @@ use std::collections::VecDeque;
 pub trait Scheduler {
     /// Thread number `thread` (counted over all ranks) can go on.
     fn ready(&mut self, thread: u32);
+
+    /// [`ready`](Self::ready) for a scheduler that wants to know where the thread is: what the engine calls.
+    fn ready_at(&mut self, turn: Turn) {
+        self.ready(turn.thread);
+    }
 
     /// Takes out the thread that goes on; `None` if there is none.
     fn next(&mut self) -> Option<u32>;

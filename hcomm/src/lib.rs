@@ -36,8 +36,8 @@
 pub mod cli;
 
 pub use hcomm_core::{
-    Collective, check, counts, diag, draw, dtype, eval, graph, ids, instance, json, listing, lower, operator, plan,
-    plan_for, product, program, resources, shape, sizes, spec, verify,
+    Collective, aiv, check, counts, diag, draw, dtype, eval, graph, ids, instance, json, listing, lower, operator,
+    plan, plan_for, product, program, resources, shape, sizes, spec, verify,
 };
 pub use hcomm_macros::collective;
 

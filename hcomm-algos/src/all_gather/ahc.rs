@@ -5,12 +5,12 @@ use hcomm_macros::collective;
 collective! {
     /// AHC all-gather for groups of different sizes: a mesh inside every group, NB between groups, NB inside.
     ///
-    /// Every slot is cut into chunks that each group can deal out evenly to its ranks. A rank takes its run of the slots
-    /// of its group; between groups a run goes from the rank that has it in one to the rank that has it in the next; in
-    /// the end the runs of all slots are gathered inside.
+    /// Every slot is cut into chunks that each group can deal out evenly to its ranks. A rank takes its run of the
+    /// slots of its group; between groups a run goes from the rank that has it in one to the rank that has it in the
+    /// next; in the end the runs of all slots are gathered inside.
     ///
-    /// Cost for n bytes of output on G groups of m to m+d ranks, p in all: (⌈log(m+d)⌉ + ⌈log G⌉ + 1)α, of bytes
-    /// n/(mp) and (m+d-1)/(m+d)·n inside and (p-m)/(pm)·n between. The one to use where servers differ.
+    /// Cost for n bytes of output on G groups of m to m+d ranks, p in all: (⌈log(m+d)⌉ + ⌈log G⌉ + 1)α, of bytes n/(mp)
+    /// and (m+d-1)/(m+d)·n inside and (p-m)/(pm)·n between. The one to use where servers differ.
     /// Source: HCCL's algorithms, AHC (asymmetric hierarchical concatenation); NB.
     pub AhcAllGather: all_gather {
         split: slices(nodes);
@@ -45,7 +45,9 @@ collective! {
                         for i in 0..min(delta, nodes - delta) {
                             let block = wrap(node - i, nodes);
                             for r in rank_of(block, 0)..rank_of(block, 0) + locals_of(block) {
-                                peer.scratch[r * slot + low..r * slot + high] = scratch[r * slot + low..r * slot + high];
+                                let chunk = r * slot + low;
+                                let end = r * slot + high;
+                                peer.scratch[chunk..end] = scratch[chunk..end];
                             }
                         }
                     }

@@ -5,8 +5,8 @@ use hcomm_macros::collective;
 collective! {
     /// Hierarchical all-gather: a mesh inside every node, then NHR between nodes with what the node has gathered.
     ///
-    /// Cost for n bytes of output on N nodes of L ranks: (1 + ⌈log N⌉)α + n/(NL)·β inside + (N-1)/N·nβ between. Few steps
-    /// over the slow links; the pipeline sends fewer bytes over them.
+    /// Cost for n bytes of output on N nodes of L ranks: (1 + ⌈log N⌉)α + n/(NL)·β inside + (N-1)/N·nβ between. Few
+    /// steps over the slow links; the pipeline sends fewer bytes over them.
     /// Source: HCCL's algorithms, levels of all-gather (inside, then between); NHR.
     pub HierarchicalAllGather: all_gather {
         verify: layout { 4, 2 x 1, 2 x 2, 3 x 2, 5 x 1, 2 x 4, 4 x 3, 2 x 2 x 2 };

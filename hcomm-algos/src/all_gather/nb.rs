@@ -5,8 +5,8 @@ use hcomm_macros::collective;
 collective! {
     /// NB all-gather: in step k every rank sends the 2^k slices that it has to the rank 2^k further.
     ///
-    /// The last step sends what is missing, when p is not a power of two. Slices come from neighbours, so they are
-    /// runs of chunks.
+    /// The last step sends what is missing, when p is not a power of two. Slices come from neighbours, so they are runs
+    /// of chunks.
     ///
     /// Cost: ⌈log p⌉α + (p-1)/p·nβ for n bytes of output on p ranks. For many ranks and small messages.
     /// Source: HCCL's algorithms, NB; Bruck et al., Efficient algorithms for all-to-all communications in multiport

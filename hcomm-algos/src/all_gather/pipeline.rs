@@ -5,8 +5,8 @@ use hcomm_macros::collective;
 collective! {
     /// Pipeline all-gather: while the ring between nodes brings a slice, the mesh inside hands on the one before it.
     ///
-    /// Cost for n bytes of output on N nodes of L ranks, p = NL: (N-1)·max(α + nβ/p between, α + nβ/p inside) + α + nβ/p
-    /// inside. The one to use for large messages on several servers.
+    /// Cost for n bytes of output on N nodes of L ranks, p = NL: (N-1)·max(α + nβ/p between, α + nβ/p inside) + α +
+    /// nβ/p inside. The one to use for large messages on several servers.
     /// Source: HCCL's algorithms, Pipeline.
     pub PipelineAllGather: all_gather {
         verify: layout { 4, 2 x 1, 2 x 2, 3 x 2, 5 x 1, 2 x 4, 4 x 3, 2 x 2 x 2 };

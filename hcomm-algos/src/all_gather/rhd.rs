@@ -8,8 +8,8 @@ collective! {
     /// The ranks are dealt to the 2^k members of a hypercube, one or two to each; the second of a pair gives its slice
     /// to the first, and gets everything in the end.
     ///
-    /// Cost for n bytes of output on p = 2^k ranks: kα + (p-1)/p·nβ; between powers of two
-    /// (k+2)α + (1 + 1/p + Σ⌈p/2^i⌉/p)nβ. For powers of two.
+    /// Cost for n bytes of output on p = 2^k ranks: kα + (p-1)/p·nβ; between powers of two (k+2)α + (1 + 1/p +
+    /// Σ⌈p/2^i⌉/p)nβ. For powers of two.
     /// Source: HCCL's algorithms, RHD; Thakur, Rabenseifner and Gropp, Optimization of collective communication
     /// operations in MPICH (2005).
     pub RhdAllGather: all_gather {

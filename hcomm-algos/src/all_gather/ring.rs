@@ -14,7 +14,11 @@ collective! {
         for step in 0..ranks - 1 {
             let chunk = wrap(rank - step, ranks);
             par {
-                lane { pre_sync { wait next; } move { next.scratch[chunk] = scratch[chunk]; } post_sync { signal next; } }
+                lane {
+                    pre_sync  { wait next; }
+                    move      { next.scratch[chunk] = scratch[chunk]; }
+                    post_sync { signal next; }
+                }
                 lane { pre_sync { signal prev; } post_sync { wait prev; } }
             }
         }

@@ -5,8 +5,8 @@ use hcomm_macros::collective;
 collective! {
     /// AHC all-reduce for groups of different sizes: NB inside every group, and NB between groups for every slice.
     ///
-    /// The data is cut into slices that every group can deal out evenly to its ranks, and a slice into a chunk for every
-    /// group. Between groups, a slice goes from the rank that has it in one to the rank that has it in the next.
+    /// The data is cut into slices that every group can deal out evenly to its ranks, and a slice into a chunk for
+    /// every group. Between groups, a slice goes from the rank that has it in one to the rank that has it in the next.
     ///
     /// Cost for n bytes on G groups of m to m+d ranks: 2(⌈log(m+d)⌉ + ⌈log G⌉)α + 2(m+d-1)/(m+d)·nβ inside +
     /// 2(G-1)/(Gm)·nβ between + ((m+d-1)/(m+d) + (G-1)/(Gm))nγ. The one to use where servers differ.

@@ -19,14 +19,14 @@ collective! {
 
         copy_in { scratch[low..high] = input[low..high]; }
         par for peer in local_peers {
-            let theirs = wrap(peer, locals) * nodes;
+            let theirs = local_of(peer) * nodes;
             pre_sync  { signal peer; wait peer; }
             move      { peer.scratch[low..high] = input[theirs..theirs + nodes]; }
             post_sync { signal peer; wait peer; }
         }
         move {
             for peer in local_peers {
-                let theirs = wrap(peer, locals) * nodes;
+                let theirs = local_of(peer) * nodes;
                 scratch[low..high] += scratch[theirs..theirs + nodes];
             }
         }

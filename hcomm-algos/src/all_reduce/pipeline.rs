@@ -30,13 +30,13 @@ collective! {
                 }
                 lane for peer in local_peers {
                     pre_sync  { signal peer; wait peer; }
-                    move      { peer.scratch[local] = input[rank_of(block, wrap(peer, locals))]; }
+                    move      { peer.scratch[local] = input[rank_of(block, local_of(peer))]; }
                     post_sync { signal peer; wait peer; }
                 }
             }
             move {
                 scratch[out] = input[rank_of(block, local)];
-                for peer in local_peers { scratch[out] += scratch[wrap(peer, locals)]; }
+                for peer in local_peers { scratch[out] += scratch[local_of(peer)]; }
                 if step > 0 { scratch[out] += scratch[come]; }
             }
         }

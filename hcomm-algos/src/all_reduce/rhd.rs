@@ -5,8 +5,8 @@ use hcomm_macros::collective;
 collective! {
     /// Recursive halving-doubling all-reduce: a reduce-scatter by halving, then an all-gather by doubling.
     ///
-    /// With p between powers of two, the first 2(p-q) ranks are pairs: the second of a pair gives its data to the first,
-    /// and gets the result in the end.
+    /// With p between powers of two, the first 2(p-q) ranks are pairs: the second of a pair gives its data to the
+    /// first, and gets the result in the end.
     ///
     /// Cost for n bytes on p = 2^k ranks: 2kα + 2(p-1)/p·nβ + (p-1)/p·nγ; between powers of two, with q = 2^k < p,
     /// (2k+2)α + (2(q-1)/q + 2)nβ + ((q-1)/q + 1)nγ. For powers of two.
@@ -44,7 +44,9 @@ collective! {
                 move      { partner.scratch[low..low + have] = scratch[low..low + have]; }
                 post_sync { signal partner; wait partner; }
             }
-            if member < pairs { pre_sync { wait second; } move { second.scratch = scratch; } post_sync { signal second; } }
+            if member < pairs {
+                pre_sync { wait second; } move { second.scratch = scratch; } post_sync { signal second; }
+            }
         }
         copy_out { output = scratch; }
     }

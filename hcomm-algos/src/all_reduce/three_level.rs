@@ -5,11 +5,12 @@ use hcomm_macros::collective;
 collective! {
     /// Three-level all-reduce: reduce-scatter on the mesh and by NHR in the pod, NHR between pods, and back.
     ///
-    /// A local has a run of chunks, of which every node of the pod has a run, of which every pod has one. Of the steps, the
-    /// first half reduces and the second half gathers, in the opposite order.
+    /// A local has a run of chunks, of which every node of the pod has a run, of which every pod has one. Of the steps,
+    /// the first half reduces and the second half gathers, in the opposite order.
     ///
     /// Cost for n bytes on P pods of N nodes of L ranks: 2(1 + ⌈log N⌉ + ⌈log P⌉)α + 2n/L·β inside a node +
-    /// 2(N-1)/(NL)·nβ inside a pod + 2(P-1)/(PNL)·nβ between pods + (PNL-1)/(PNL)·nγ. The one to use on several superpods.
+    /// 2(N-1)/(NL)·nβ inside a pod + 2(P-1)/(PNL)·nβ between pods + (PNL-1)/(PNL)·nγ. The one to use on several
+    /// superpods.
     /// Source: HCCL's sequence of mesh, NHR and NHR for three levels.
     pub ThreeLevelAllReduce: all_reduce {
         deterministic;
@@ -23,14 +24,14 @@ collective! {
 
         copy_in { scratch[low..high] = input[low..high]; }
         par for peer in local_peers {
-            let theirs = wrap(peer, locals) * nodes;
+            let theirs = local_of(peer) * nodes;
             pre_sync  { signal peer; wait peer; }
             move      { peer.scratch[low..high] = input[theirs..theirs + nodes]; }
             post_sync { signal peer; wait peer; }
         }
         move {
             for peer in local_peers {
-                let theirs = wrap(peer, locals) * nodes;
+                let theirs = local_of(peer) * nodes;
                 scratch[low..high] += scratch[theirs..theirs + nodes];
             }
         }

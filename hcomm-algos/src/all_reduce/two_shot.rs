@@ -5,8 +5,8 @@ use hcomm_macros::collective;
 collective! {
     /// Two-shot all-reduce for large messages: every rank adds up one chunk of everybody's, then all exchange results.
     ///
-    /// Cost: 2α + 2nβ/p + (p-1)/p·nγ for n bytes on p ranks. The one to use inside a server. The result is the same bits
-    /// on every rank and in every run.
+    /// Cost: 2α + 2nβ/p + (p-1)/p·nγ for n bytes on p ranks. The one to use inside a server. The result is the same
+    /// bits on every rank and in every run.
     /// Source: HCCL's algorithms, Mesh; HCCL's two-shot mesh.
     pub TwoShotAllReduce: all_reduce {
         deterministic;

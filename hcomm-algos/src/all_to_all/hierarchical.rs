@@ -8,8 +8,8 @@ collective! {
     /// The first half of scratch holds what came from the own node, by the node and the rank it goes on to; the second
     /// half what has arrived, by the rank it came from.
     ///
-    /// Cost for n bytes of input on N nodes of L ranks: α + n/L·β inside + (N-1)(α + n/N·β) between. Sends messages L times
-    /// as long, and 1/L as many, over the slow links.
+    /// Cost for n bytes of input on N nodes of L ranks: α + n/L·β inside + (N-1)(α + n/N·β) between. Sends messages L
+    /// times as long, and 1/L as many, over the slow links.
     /// Source: HCCL's algorithms, levels of all-to-all (inside, then between); Pairwise.
     pub HierarchicalAllToAll: all_to_all {
         scratch: 2 * ranks;
@@ -19,7 +19,7 @@ collective! {
             pre_sync  { signal peer; wait peer; }
             move {
                 for to in 0..nodes {
-                    peer.scratch[to * locals + local] = input[rank_of(to, wrap(peer, locals))];
+                    peer.scratch[to * locals + local] = input[rank_of(to, local_of(peer))];
                 }
             }
             post_sync { signal peer; wait peer; }

@@ -10,13 +10,13 @@ collective! {
     pub HierarchicalBroadcast: broadcast {
         split: locals_of(0);
         verify: layout { 4, 2 x 1, 2 x 2, 3 x 2, 5 x 1, 2 x 4, 4 x 3, 2 x 2 x 2 };
-        let place = wrap(node - root / locals, nodes);
+        let place = wrap(node - node_of(root), nodes);
         let steps = log2_ceil(nodes);
 
         if rank == root {
             copy_in { scratch = input; }
             par for peer in local_peers {
-                let chunk = wrap(peer, locals);
+                let chunk = local_of(peer);
                 pre_sync { wait peer; } move { peer.scratch[chunk] = scratch[chunk]; } post_sync { signal peer; }
             }
         } else if place == 0 {

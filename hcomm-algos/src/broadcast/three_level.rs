@@ -12,14 +12,14 @@ collective! {
         split: locals_of(0);
         verify: layout { 3, 3 x 2, 2 x 2 x 2, 3 x 1 x 2, 2 x 1 x 3, 2 x 3 x 1, 3 x 3 x 2 };
         let width = nodes / pods;
-        let roots = root / locals;
+        let roots = node_of(root);
         let place = wrap(node - roots, width);
         let pod_place = wrap(pod - roots / width, pods);
 
         if rank == root {
             copy_in { scratch = input; }
             par for peer in local_peers {
-                let chunk = wrap(peer, locals);
+                let chunk = local_of(peer);
                 pre_sync { wait peer; } move { peer.scratch[chunk] = scratch[chunk]; } post_sync { signal peer; }
             }
         } else if node == roots {

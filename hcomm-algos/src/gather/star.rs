@@ -5,8 +5,8 @@ use hcomm_macros::collective;
 collective! {
     /// Star gather: every rank writes its slice into the root's scratch.
     ///
-    /// Cost: α + nβ/p for n bytes of output on p ranks, on links of their own. One thread at the root, where the mesh has
-    /// p-1.
+    /// Cost: α + nβ/p for n bytes of output on p ranks, on links of their own. One thread at the root, where the mesh
+    /// has p-1.
     /// Source: HCCL's algorithms, Star.
     pub StarGather: gather {
         if rank == root {

@@ -12,15 +12,15 @@ collective! {
         split: locals_of(0);
         deterministic;
         verify: layout { 4, 2 x 1, 2 x 2, 3 x 2, 5 x 1, 2 x 4, 4 x 3, 2 x 2 x 2 };
-        let place = wrap(node - root / locals, nodes);
+        let place = wrap(node - node_of(root), nodes);
 
         copy_in { scratch[local] = input[local]; }
         par for peer in local_peers {
             pre_sync  { signal peer; wait peer; }
-            move      { peer.scratch[local] = input[wrap(peer, locals)]; }
+            move      { peer.scratch[local] = input[local_of(peer)]; }
             post_sync { signal peer; wait peer; }
         }
-        move { for peer in local_peers { scratch[local] += scratch[wrap(peer, locals)]; } }
+        move { for peer in local_peers { scratch[local] += scratch[local_of(peer)]; } }
         for s in 0..log2_ceil(nodes) {
             let delta = 1 << s;
             if place % (2 * delta) == delta {

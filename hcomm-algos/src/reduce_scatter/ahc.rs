@@ -6,8 +6,8 @@ collective! {
     /// AHC reduce-scatter for groups of different sizes: NB inside every group, NB between groups, a mesh inside.
     ///
     /// Every slot is cut into chunks that each group can deal out evenly to its ranks. A rank adds up its run of every
-    /// slot in its group; between groups a run goes from the rank that has it in one to the rank that has it in the next;
-    /// in the end the runs of a slot go to its owner.
+    /// slot in its group; between groups a run goes from the rank that has it in one to the rank that has it in the
+    /// next; in the end the runs of a slot go to its owner.
     ///
     /// Cost for n bytes of input on G groups of m to m+d ranks, p in all: (⌈log(m+d)⌉ + ⌈log G⌉ + 1)α, of bytes
     /// (m+d-1)/(m+d)·n and n/(mp) inside and (p-m)/(pm)·n between. The one to use where servers differ.
@@ -55,7 +55,9 @@ collective! {
                         for i in 0..(nodes - 1 + delta) / (2 * delta) {
                             let block = wrap(to + 2 * delta * i, nodes);
                             for r in rank_of(block, 0)..rank_of(block, 0) + locals_of(block) {
-                                peer.scratch[r * slot + low..r * slot + high] += scratch[r * slot + low..r * slot + high];
+                                let chunk = r * slot + low;
+                                let end = r * slot + high;
+                                peer.scratch[chunk..end] += scratch[chunk..end];
                             }
                         }
                     }

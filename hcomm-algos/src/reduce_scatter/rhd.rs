@@ -8,8 +8,8 @@ collective! {
     /// The ranks are dealt to the 2^k members of a hypercube, one or two to each; the second of a pair gives its input
     /// to the first, and gets its slice in the end.
     ///
-    /// Cost for n bytes of input on p = 2^k ranks: kα + (p-1)/p·n(β+γ); between powers of two
-    /// (k+2)α + (1 + 1/p + Σ⌈p/2^i⌉/p)nβ + (1 + Σ⌈p/2^i⌉/p)nγ. For powers of two.
+    /// Cost for n bytes of input on p = 2^k ranks: kα + (p-1)/p·n(β+γ); between powers of two (k+2)α + (1 + 1/p +
+    /// Σ⌈p/2^i⌉/p)nβ + (1 + Σ⌈p/2^i⌉/p)nγ. For powers of two.
     /// Source: HCCL's algorithms, RHD; Thakur, Rabenseifner and Gropp, Optimization of collective communication
     /// operations in MPICH (2005).
     pub RhdReduceScatter: reduce_scatter {

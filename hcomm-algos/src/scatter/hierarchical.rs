@@ -5,14 +5,15 @@ use hcomm_macros::collective;
 collective! {
     /// Hierarchical scatter: a tree between nodes takes each node its slices, which go on over the mesh inside.
     ///
-    /// The ranks of the root's place in every node lead; their scratch is in the order of nodes, counted from the root's.
+    /// The ranks of the root's place in every node lead; their scratch is in the order of nodes, counted from the
+    /// root's.
     ///
     /// Cost for n bytes of input on N nodes of L ranks: ⌈log N⌉α + (N-1)/N·nβ between + α + n/(NL)·β inside.
     /// Source: HCCL's algorithms, levels of scatter (between, then inside).
     pub HierarchicalScatter: scatter {
         verify: layout { 4, 2 x 1, 2 x 2, 3 x 2, 5 x 1, 2 x 4, 4 x 3, 2 x 2 x 2 };
-        let place = wrap(node - root / locals, nodes);
-        let leader = rank_of(node, root % locals);
+        let place = wrap(node - node_of(root), nodes);
+        let leader = rank_of(node, local_of(root));
         let mine = place * locals;
         let steps = log2_ceil(nodes);
 
@@ -37,7 +38,7 @@ collective! {
                 }
             }
             par for peer in local_peers {
-                let slice = mine + wrap(peer, locals);
+                let slice = mine + local_of(peer);
                 pre_sync { wait peer; } move { peer.scratch[slice] = scratch[slice]; } post_sync { signal peer; }
             }
         } else {

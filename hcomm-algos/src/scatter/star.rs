@@ -5,8 +5,8 @@ use hcomm_macros::collective;
 collective! {
     /// Star scatter: the root stages everything, and every rank reads its slice straight into its output.
     ///
-    /// Cost: α + nβ/p for n bytes of input on p ranks, on links of their own. One thread at the root, where the mesh has
-    /// p-1.
+    /// Cost: α + nβ/p for n bytes of input on p ranks, on links of their own. One thread at the root, where the mesh
+    /// has p-1.
     /// Source: HCCL's algorithms, Star.
     pub StarScatter: scatter {
         if rank == root {

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+pub(crate) mod slips;
+
 use hcomm_core::shape::{Layout, Shape};
 use hcomm_core::spec::{Spec, Verify};
 

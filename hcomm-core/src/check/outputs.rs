@@ -124,7 +124,7 @@ impl Wrong {
         let doubled = || {
             let twice: Vec<(u32, u32)> =
                 runs.iter().filter(|run| run.times > 1).map(|run| (run.from, run.to)).collect();
-            format!("that of {} is added more than once", words::ranks(&twice))
+            format!("the contribution of {} is added more than once", words::ranks(&twice))
         };
         match self.kind(values, ranks) {
             Kind::Missing => format!("{place} of rank {rank} ends without all contributions: {}", lacks()),
@@ -165,19 +165,20 @@ fn describe(
     let span = words::span(model.program, model.op(writer).at);
     let mut diagnostic = Diagnostic::new(Code::H302, wrong.message(&state.values, ranks), span);
     let output = memory.cell(wrong.rank, Cell { buffer: Buffer::Output, chunk: wrong.chunk });
-    for (op, j) in way(model, matching, memory, writer, output) {
+    let kind = wrong.kind(&state.values, ranks);
+    let is_doubled = matches!(kind, Kind::Twice | Kind::MissingAndTwice);
+    for (op, j) in way(model, matching, memory, writer, output, is_doubled) {
         let rank = model.rank_of(op);
         let kind = &model.op(op).kind;
         let (Some(transfer), Some((to, from))) = (kind.transfer(), kind.sides(rank)) else { continue };
         let [dst, src] = [transfer.dst, transfer.src].map(|cell| Cell { chunk: cell.chunk + j, ..cell });
         let (dst, src) = (run(dst, 1, to, rank), run(src, 1, from, rank));
-        let message = match copies(kind) {
-            true => format!("it came this way: rank {rank} copies {src} to {dst}"),
-            false => format!("it came this way: rank {rank} adds {src} to {dst}"),
-        };
+        let verb = if copies(kind) { "copies" } else { "adds" };
+        let story = if is_doubled { "it adds up this way" } else { "it came this way" };
+        let message = format!("{story}: rank {rank} {verb} {src} to {dst}");
         diagnostic = diagnostic.with_related(message, words::span(model.program, model.op(op).at));
     }
-    let help = match wrong.kind(&state.values, ranks) {
+    let help = match kind {
         Kind::Missing => "add every rank's contribution, its own included, once",
         Kind::Twice | Kind::MissingAndTwice => {
             "add every rank's contribution once: look for a chunk that is sent twice"
@@ -187,8 +188,9 @@ fn describe(
     diagnostic.with_help(help).on(ranks, wrong.rank)
 }
 
-/// The operations that brought the value before the last one did, latest first, each with the chunk of its run.
-fn way(model: &Model<'_>, matching: &Matching, memory: &Memory, last: u32, output: u32) -> Vec<(u32, u32)> {
+/// The operations that brought the value before the last one did, latest first, each with the chunk of its run: where
+/// what was copied or added last comes from, or with `sums` all that was added up.
+fn way(model: &Model<'_>, matching: &Matching, memory: &Memory, last: u32, output: u32, sums: bool) -> Vec<(u32, u32)> {
     let mut hops = Vec::new();
     let mut cell = output;
     let mut is_found = false;
@@ -208,7 +210,9 @@ fn way(model: &Model<'_>, matching: &Matching, memory: &Memory, last: u32, outpu
         if source == cell || hops.len() == MOST_HOPS {
             break;
         }
-        cell = source;
+        if copies(kind) || !sums {
+            cell = source;
+        }
     }
     hops
 }

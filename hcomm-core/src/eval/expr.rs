@@ -182,6 +182,17 @@ impl<'a> Context<'a> {
                 Some(locals) => Some(locals as i64),
                 None => return Err(fault_a),
             },
+            Builtin::NodeOf | Builtin::LocalOf | Builtin::PodOf => {
+                if a < 0 || a >= self.shape.ranks() as i64 {
+                    return Err(fault_a);
+                }
+                let (node, local) = self.shape.layout.place(a as u32);
+                Some(match builtin {
+                    Builtin::NodeOf => node,
+                    Builtin::LocalOf => local,
+                    _ => self.shape.layout.pod_of(node),
+                } as i64)
+            }
             Builtin::RankOf => match self.locals_of(a) {
                 None => return Err(fault_a),
                 Some(locals) if b < 0 || b >= locals as i64 => return Err(fault_b),

@@ -98,6 +98,7 @@ impl Fault {
                     Builtin::DivCeil => "the divisor must be at least 1",
                     Builtin::RankOf => "there is no such node and local",
                     Builtin::LocalsOf => "there is no such node",
+                    Builtin::NodeOf | Builtin::LocalOf | Builtin::PodOf => "there is no such rank",
                     _ => "there is no value",
                 };
                 (Code::H001, format!("`{}` was given {value} on {here}: {rule}", builtin.name()), None)

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
+use crate::counts::MAX_COUNT;
 use crate::operator::Operator;
 use crate::program::Cell;
 use crate::shape::{Layout, Shape};

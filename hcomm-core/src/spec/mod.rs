@@ -133,6 +133,10 @@ pub enum BudgetField {
     ChannelNotifies,
     /// [`Resources::scratch_chunks`]
     Scratch,
+    /// [`Resources::blocks`]
+    Blocks,
+    /// [`Resources::flags`]
+    Flags,
 }
 
 /// What carries the program out (facts 1.2).
@@ -281,11 +285,17 @@ pub enum Builtin {
     RankOf,
     /// `locals_of(node)`
     LocalsOf,
+    /// `node_of(rank)`
+    NodeOf,
+    /// `local_of(rank)`: its place in its node.
+    LocalOf,
+    /// `pod_of(rank)`
+    PodOf,
 }
 
 impl Builtin {
     /// All built-in functions.
-    pub const ALL: [Builtin; 13] = [
+    pub const ALL: [Builtin; 16] = [
         Builtin::Min,
         Builtin::Max,
         Builtin::Abs,
@@ -299,6 +309,9 @@ impl Builtin {
         Builtin::Wrap,
         Builtin::RankOf,
         Builtin::LocalsOf,
+        Builtin::NodeOf,
+        Builtin::LocalOf,
+        Builtin::PodOf,
     ];
 
     /// The name in the language.
@@ -317,6 +330,9 @@ impl Builtin {
             Builtin::Wrap => "wrap",
             Builtin::RankOf => "rank_of",
             Builtin::LocalsOf => "locals_of",
+            Builtin::NodeOf => "node_of",
+            Builtin::LocalOf => "local_of",
+            Builtin::PodOf => "pod_of",
         }
     }
 
@@ -328,7 +344,10 @@ impl Builtin {
             | Builtin::Log2Floor
             | Builtin::Log2Ceil
             | Builtin::Pow2
-            | Builtin::LocalsOf => 1,
+            | Builtin::LocalsOf
+            | Builtin::NodeOf
+            | Builtin::LocalOf
+            | Builtin::PodOf => 1,
             Builtin::Min
             | Builtin::Max
             | Builtin::Gcd

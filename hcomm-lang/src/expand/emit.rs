@@ -94,6 +94,8 @@ impl Emit for (u32, Resources) {
             counts.notify_num_per_channel,
             counts.channel_notifies,
             counts.scratch_chunks,
+            counts.blocks,
+            counts.flags,
         ];
         quote! { counted(#ranks, [#(#counts),*]) }
     }

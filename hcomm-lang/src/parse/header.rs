@@ -115,10 +115,6 @@ impl Parser<'_, '_> {
                 self.errors.push(at, format_args!("the budget limits `{word}` twice"));
             }
             Some((_, field)) => return Ok(Some(*field)),
-            None if matches!(word.as_str(), "blocks" | "flags") => {
-                self.errors
-                    .push(at, format_args!("not offered yet: a limit of `{word}`, which come with the AIV engine"));
-            }
             None => {
                 let help = words::one_of(&word, &words::BUDGET_FIELDS.map(|(name, _)| name));
                 self.errors.push_help(at, format_args!("a budget has no field `{word}`"), help);

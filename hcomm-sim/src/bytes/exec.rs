@@ -5,11 +5,10 @@ use crate::bytes::memory::{Bytes, Meter, Part, Slice};
 use crate::bytes::plan::{self, Notify, Plan};
 use crate::bytes::space::Space;
 use crate::bytes::verify::Verifier;
-use crate::bytes::{Finished, Observer, stuck};
+use crate::bytes::{Finished, Observer, combine, stuck};
 use crate::error::{Place, RunError};
 use crate::report::{Events, NotifyEvent, NotifyName, UninitialisedRead};
-use crate::scheduler::Scheduler;
-use crate::value;
+use crate::scheduler::{Scheduler, Turn};
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::operator::Buffer;
 use hcomm_core::program::{Cell, OpKind, Transfer};
@@ -30,8 +29,6 @@ pub(crate) struct Engine<'p, 'o> {
     pub(crate) observer: Observer<'o>,
     meter: Rc<Meter>,
     poison: Rc<Bytes>,
-    /// By rank: how many of its threads have yet to end the invocation.
-    unfinished: Vec<u32>,
     pub(crate) operations: u64,
     pub(crate) uninitialised: Events<UninitialisedRead>,
     pub(crate) overlaps: Events<Place>,
@@ -56,6 +53,12 @@ pub(crate) struct Task {
     transfer: Option<Box<UnderWay>>,
 }
 
+impl Task {
+    fn turn(&self, thread: u32) -> Turn {
+        Turn { thread, op: self.op, round: self.round, invocation: self.invocation }
+    }
+}
+
 /// What a thread can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -63,8 +66,6 @@ pub(crate) enum State {
     Ready,
     /// Wait for the notify of its operation.
     Waits,
-    /// Wait until the rank's other threads have ended the invocation.
-    Ended,
     /// Nothing more.
     Done,
 }
@@ -111,7 +112,6 @@ impl<'p, 'o> Engine<'p, 'o> {
         Engine {
             flags: Flags::new(plan.notifies.len(), plan.threads.len()),
             tasks: plan.threads.iter().map(|_| task()).collect(),
-            unfinished: (0..ranks).map(|rank| plan.threads_of(rank).len() as u32).collect(),
             plan,
             rounds,
             repeat,
@@ -136,8 +136,8 @@ impl<'p, 'o> Engine<'p, 'o> {
     /// Runs until nothing can go on. Afterwards every thread is done, or there is a hang.
     pub(crate) fn run(&mut self, scheduler: &mut dyn Scheduler) -> Result<(), RunError> {
         let until_blocked = scheduler.runs_until_blocked();
-        for thread in 0..self.tasks.len() as u32 {
-            scheduler.ready(thread);
+        for (thread, task) in (0..).zip(&self.tasks) {
+            scheduler.ready_at(task.turn(thread));
         }
         // How many threads the scheduler holds: it must give back all of them, and nothing else.
         let mut held = self.tasks.len();
@@ -149,14 +149,14 @@ impl<'p, 'o> Engine<'p, 'o> {
                 return Err(RunError::Scheduler { chosen });
             };
             held -= 1;
-            let mut woken = |thread| {
+            let mut woken = |turn| {
                 held += 1;
-                scheduler.ready(thread);
+                scheduler.ready_at(turn);
             };
             if until_blocked {
                 while self.step(thread, false, &mut woken)? {}
             } else if self.step(thread, true, &mut woken)? {
-                woken(thread);
+                woken(self.tasks[thread as usize].turn(thread));
             }
         }
         Ok(())
@@ -185,11 +185,11 @@ impl<'p, 'o> Engine<'p, 'o> {
     }
 
     /// Carries out the next operation of a thread, or a step of it where `split`. Returns whether it can go on.
-    fn step(&mut self, thread: u32, split: bool, woken: &mut impl FnMut(u32)) -> Result<bool, RunError> {
+    fn step(&mut self, thread: u32, split: bool, woken: &mut impl FnMut(Turn)) -> Result<bool, RunError> {
         let planned = &self.plan.threads[thread as usize];
         let task = &self.tasks[thread as usize];
         let Some(op) = planned.ops.get(task.op) else {
-            return Ok(self.end_round(thread, woken));
+            return Ok(self.end_round(thread));
         };
         let (rank, notify) = (planned.rank, planned.notifies[task.op]);
         let kind = op.kind;
@@ -238,11 +238,11 @@ impl<'p, 'o> Engine<'p, 'o> {
         Ok(true)
     }
 
-    fn record(&mut self, thread: u32, notify: u32, woken: &mut impl FnMut(u32)) {
+    fn record(&mut self, thread: u32, notify: u32, woken: &mut impl FnMut(Turn)) {
         let tasks = &mut self.tasks;
         let lost = self.flags.record(notify, |waiting| {
             tasks[waiting as usize].state = State::Ready;
-            woken(waiting);
+            woken(tasks[waiting as usize].turn(waiting));
         });
         if lost {
             let event = NotifyEvent {
@@ -253,11 +253,12 @@ impl<'p, 'o> Engine<'p, 'o> {
         }
     }
 
-    /// Takes a thread that has no operation left to its next round, or to the end of the invocation. The last thread of
-    /// a rank to get there ends the invocation, and takes all of them to the next one.
-    fn end_round(&mut self, thread: u32, woken: &mut impl FnMut(u32)) -> bool {
+    /// Takes a thread that has no operation left to its next round, or to the next invocation. For the caller an
+    /// invocation ends when the main thread has: the output is compared, and the next invocation's buffers take the
+    /// place of its own, whatever the rank's other threads are about.
+    fn end_round(&mut self, thread: u32) -> bool {
         let planned = &self.plan.threads[thread as usize];
-        let (rank, idle) = (planned.rank, planned.ops.is_empty());
+        let (rank, is_main, idle) = (planned.rank, planned.thread == 0, planned.ops.is_empty());
         let task = &mut self.tasks[thread as usize];
         task.op = 0;
         task.round = if idle { self.rounds.rounds } else { task.round + 1 };
@@ -265,32 +266,20 @@ impl<'p, 'o> Engine<'p, 'o> {
             task.sizes = self.rounds.round(task.round);
             return true;
         }
-        task.state = State::Ended;
         let invocation = task.invocation;
-        self.unfinished[rank as usize] -= 1;
-        if self.unfinished[rank as usize] > 0 {
-            return false;
-        }
-        let output = self.space.output(rank);
-        (self.observer)(&Finished { invocation, rank, output: &output });
-        self.verifier.finished(invocation, rank, output);
-        let threads = self.plan.threads_of(rank);
         let again = invocation + 1 < self.repeat;
-        for other in threads.clone() {
-            let task = &mut self.tasks[other as usize];
-            if again {
-                (task.round, task.invocation, task.sizes) = (0, invocation + 1, self.rounds.round(0));
-                task.state = State::Ready;
-                if other != thread {
-                    woken(other);
-                }
-            } else {
-                task.state = State::Done;
-            }
-        }
         if again {
-            self.unfinished[rank as usize] = threads.len() as u32;
-            self.space.start(rank, invocation + 1);
+            (task.round, task.invocation, task.sizes) = (0, invocation + 1, self.rounds.round(0));
+        } else {
+            task.state = State::Done;
+        }
+        if is_main {
+            let output = self.space.output(rank);
+            (self.observer)(&Finished { invocation, rank, output: &output });
+            self.verifier.finished(invocation, rank, output);
+            if again {
+                self.space.start(rank, invocation + 1);
+            }
         }
         again
     }
@@ -382,69 +371,9 @@ impl<'p, 'o> Engine<'p, 'o> {
 
     /// Replaces `source` by destination ⊕ source. What is poison on either side is poison.
     fn reduce(&mut self, len: usize) -> Result<(), RunError> {
-        let mut result = match self.destination.as_slice() {
-            [Part::Written(slice)] if slice.in_memory().is_some() => slice.in_memory().unwrap_or_default().to_vec(),
-            parts => {
-                let mut all = vec![0; len];
-                gather(parts, &mut all);
-                all
-            }
-        };
-        match self.source.as_slice() {
-            [Part::Written(slice)] if slice.in_memory().is_some() => {
-                value::reduce(self.dtype, self.reduce, &mut result, slice.in_memory().unwrap_or_default());
-            }
-            parts => {
-                self.read.resize(len, 0);
-                gather(parts, &mut self.read);
-                value::reduce(self.dtype, self.reduce, &mut result, &self.read);
-            }
-        }
-        let poisoned = poisoned(&self.source, &self.destination);
-        let need = |need| RunError::Memory { need, limit: self.memory_limit };
-        let result = Slice::whole(self.meter.keep(result).map_err(need)?, len as u64);
-        self.source.clear();
-        let mut at = 0;
-        for (start, end) in poisoned {
-            if start > at {
-                self.source.push(Part::Written(result.cut(at, start - at)));
-            }
-            if end > at {
-                let start = start.max(at);
-                self.source.push(Part::Written(Slice::whole(self.poison.clone(), end - start)));
-                at = end;
-            }
-        }
-        if at < len as u64 {
-            self.source.push(Part::Written(result.cut(at, len as u64 - at)));
-        }
-        Ok(())
+        let limit = self.memory_limit;
+        let Engine { dtype, reduce, source, destination, meter, poison, read, .. } = self;
+        let combined = combine::combine((*dtype, *reduce), source, destination, len, (meter, poison), read);
+        combined.map_err(|need| RunError::Memory { need, limit })
     }
-}
-
-/// Copies the bytes of parts, one after the other, to `out`, which is as long as all of them.
-fn gather(parts: &[Part], mut out: &mut [u8]) {
-    for part in parts {
-        let (here, rest) = out.split_at_mut((part.len() as usize).min(out.len()));
-        if let Part::Written(slice) = part {
-            slice.read(here);
-        }
-        out = rest;
-    }
-}
-
-/// The ranges that are poison in either of two runs of parts, by their start.
-fn poisoned(one: &[Part], other: &[Part]) -> Vec<(u64, u64)> {
-    let mut ranges = Vec::new();
-    for parts in [one, other] {
-        let mut at = 0;
-        for part in parts {
-            if part.is_lost() {
-                ranges.push((at, at + part.len()));
-            }
-            at += part.len();
-        }
-    }
-    ranges.sort_unstable();
-    ranges
 }

@@ -1,12 +1,13 @@
 //! Programs on real bytes.
 
+pub(crate) mod combine;
 mod exec;
 mod flags;
-mod memory;
+pub(crate) mod memory;
 pub(crate) mod plan;
-mod space;
-mod stuck;
-mod verify;
+pub(crate) mod space;
+pub(crate) mod stuck;
+pub(crate) mod verify;
 
 use crate::config::{Config, Schedule};
 use crate::error::RunError;
@@ -17,6 +18,7 @@ use exec::{Engine, Setup};
 use hcomm_core::operator::Buffer;
 use hcomm_core::program::{Op, Program};
 use hcomm_core::sizes::Rounds;
+use hcomm_core::spec::Engine as EngineName;
 use memory::{Meter, Part};
 use plan::Plan;
 use space::Space;
@@ -110,6 +112,7 @@ pub fn run_with(
     Ok(Report {
         algorithm: program.algorithm.clone(),
         operator: program.operator,
+        engine: EngineName::AiCpu,
         ranks: program.num_ranks(),
         count,
         dtype,
@@ -126,6 +129,9 @@ pub fn run_with(
         uninitialised: engine.uninitialised,
         overlaps: engine.overlaps,
         lost_records: engine.lost_records,
+        stale: Events::new(),
+        atomic: Events::new(),
+        misaligned: Events::new(),
     })
 }
 

@@ -23,8 +23,6 @@ pub(crate) struct Plan<'p> {
     pub(crate) program: &'p Program,
     /// All threads, rank by rank.
     pub(crate) threads: Vec<PlannedThread<'p>>,
-    /// The number in `threads` of every rank's main thread, and one past the last thread.
-    pub(crate) first: Vec<u32>,
     /// All notifies that some operation names, by number.
     pub(crate) notifies: Vec<Notify>,
 }
@@ -46,7 +44,7 @@ impl<'p> Plan<'p> {
         well_formed(program).map_err(|fault| RunError::Program { algorithm: program.algorithm.clone(), fault })?;
         // Keys come from outside: not a place for a hash that can be foreseen.
         let mut numbers: HashMap<Notify, u32> = HashMap::new();
-        let mut plan = Plan { program, threads: Vec::new(), first: vec![0], notifies: Vec::new() };
+        let mut plan = Plan { program, threads: Vec::new(), notifies: Vec::new() };
         for (rank, rank_program) in (0..).zip(&program.ranks) {
             for (thread, ops) in (0..).zip(&rank_program.threads) {
                 let mut notifies = Vec::with_capacity(ops.len());
@@ -65,14 +63,8 @@ impl<'p> Plan<'p> {
                 }
                 plan.threads.push(PlannedThread { rank, thread, ops, notifies });
             }
-            plan.first.push(plan.threads.len() as u32);
         }
         Ok(plan)
-    }
-
-    /// The threads of a rank, by their number in `threads`.
-    pub(crate) fn threads_of(&self, rank: u32) -> std::ops::Range<u32> {
-        self.first[rank as usize]..self.first[rank as usize + 1]
     }
 
     /// At most so many operations in a round of all ranks, every chunk of a transfer counted, and every thread once.
@@ -89,6 +81,7 @@ pub(crate) fn place(program: &Program, rank: u32, thread: u32, index: usize) -> 
     let op = ops.and_then(|ops| ops.get(index));
     Place {
         rank,
+        unit: "thread",
         thread,
         op: index,
         name: op.map_or("end", |op| op.kind.name()),
@@ -98,11 +91,9 @@ pub(crate) fn place(program: &Program, rank: u32, thread: u32, index: usize) -> 
     }
 }
 
-fn well_formed(program: &Program) -> Result<(), ProgramFault> {
+/// Checks what is not an operation's.
+pub(crate) fn frame_is_well_formed(program: &Program) -> Result<(), ProgramFault> {
     let ranks = program.num_ranks();
-    if program.ranks.len() != ranks as usize {
-        return Err(ProgramFault::Ranks { have: program.ranks.len(), ranks });
-    }
     if program.split == 0 {
         return Err(ProgramFault::Split);
     }
@@ -112,6 +103,15 @@ fn well_formed(program: &Program) -> Result<(), ProgramFault> {
             return Err(ProgramFault::Role { role, rank, ranks });
         }
     }
+    Ok(())
+}
+
+fn well_formed(program: &Program) -> Result<(), ProgramFault> {
+    let ranks = program.num_ranks();
+    if program.ranks.len() != ranks as usize {
+        return Err(ProgramFault::Ranks { have: program.ranks.len(), ranks });
+    }
+    frame_is_well_formed(program)?;
     if let Some(rank) = program.ranks.iter().position(|rank| rank.threads.is_empty()) {
         return Err(ProgramFault::NoThread { rank: rank as u32 });
     }
@@ -166,7 +166,7 @@ fn operation(program: &Program, rank: u32, thread: u32, op: &Op) -> Result<Optio
     Ok(notify)
 }
 
-fn check_transfer(program: &Program, transfer: &Transfer, to: u32, from: u32) -> Result<(), OperationFault> {
+pub(crate) fn check_transfer(program: &Program, transfer: &Transfer, to: u32, from: u32) -> Result<(), OperationFault> {
     let (class, classes) = (transfer.class, program.classes());
     if class >= classes {
         return Err(OperationFault::Class { class, classes });

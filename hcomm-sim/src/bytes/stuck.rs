@@ -10,8 +10,6 @@ use rustc_hash::FxHashMap;
 enum Next {
     /// A thread, which would come to a record at this operation.
     Record(u32, usize),
-    /// Another thread of the rank, to end the invocation.
-    Sibling(u32),
     /// Nobody.
     Nobody,
 }
@@ -23,7 +21,11 @@ pub(crate) fn hang(engine: &Engine<'_, '_>) -> Option<Hang> {
         return None;
     }
     let next = who_is_next(engine);
-    let cycle = find_cycle(&next);
+    let successor = |next: &Next| match next {
+        Next::Record(thread, _) => Some(*thread),
+        Next::Nobody => None,
+    };
+    let cycle = find_cycle(&next.iter().map(successor).collect::<Vec<_>>());
     let mut waiting = Vec::new();
     let mut index = FxHashMap::default();
     for (thread, task) in (0u32..).zip(tasks) {
@@ -38,7 +40,6 @@ pub(crate) fn hang(engine: &Engine<'_, '_>) -> Option<Hang> {
         index.insert(thread, waiting.len());
         waiting.push(Waiting { place: engine.place(thread, task.op), notify: engine.notify_name(notify), recorder });
     }
-    // A thread that only waits for its rank's others to end holds no notify up by itself.
     let cycle = cycle.iter().filter_map(|thread| index.get(thread).copied()).collect();
     Some(Hang { waiting, cycle })
 }
@@ -48,18 +49,9 @@ fn who_is_next(engine: &Engine<'_, '_>) -> Vec<Next> {
     let mut next = vec![Next::Nobody; engine.tasks.len()];
     let mut wanted: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
     for (thread, task) in (0u32..).zip(&engine.tasks) {
-        match task.state {
-            State::Waits => {
-                let notify = engine.plan.threads[thread as usize].notifies[task.op];
-                wanted.entry(notify).or_default().push(thread);
-            }
-            State::Ended => {
-                let rank = engine.plan.threads[thread as usize].rank;
-                let slow =
-                    engine.plan.threads_of(rank).find(|other| engine.tasks[*other as usize].state == State::Waits);
-                next[thread as usize] = slow.map_or(Next::Nobody, Next::Sibling);
-            }
-            State::Ready | State::Done => {}
+        if task.state == State::Waits {
+            let notify = engine.plan.threads[thread as usize].notifies[task.op];
+            wanted.entry(notify).or_default().push(thread);
         }
     }
     // How far a record is from where its thread is: the nearest one is the one that is missing.
@@ -71,9 +63,6 @@ fn who_is_next(engine: &Engine<'_, '_>) -> Vec<Next> {
         }
         for (op, (kind, notify)) in planned.ops.iter().map(|op| op.kind).zip(&planned.notifies).enumerate() {
             if !records(kind) || (op < task.op && !another_round) {
-                continue;
-            }
-            if task.state == State::Ended && task.invocation + 1 >= engine.repeat {
                 continue;
             }
             let Some(waiting) = wanted.get(notify) else { continue };
@@ -102,23 +91,23 @@ fn records(kind: OpKind) -> bool {
 
 /// The first cycle, from its lowest thread on. Every thread has at most one next one, so a walk that comes to a thread
 /// of its own has found it.
-fn find_cycle(next: &[Next]) -> Vec<u32> {
+pub(crate) fn find_cycle(next: &[Option<u32>]) -> Vec<u32> {
     let mut walk_of = vec![u32::MAX; next.len()];
     for start in 0..next.len() as u32 {
         let mut here = start;
         while walk_of[here as usize] == u32::MAX {
             walk_of[here as usize] = start;
             match next[here as usize] {
-                Next::Record(thread, _) | Next::Sibling(thread) => here = thread,
-                Next::Nobody => break,
+                Some(thread) => here = thread,
+                None => break,
             }
         }
-        if walk_of[here as usize] != start || matches!(next[here as usize], Next::Nobody) {
+        if walk_of[here as usize] != start || next[here as usize].is_none() {
             continue;
         }
         let mut cycle = vec![here];
         let mut other = here;
-        while let Next::Record(thread, _) | Next::Sibling(thread) = next[other as usize] {
+        while let Some(thread) = next[other as usize] {
             if thread == here {
                 break;
             }

@@ -76,7 +76,8 @@ pub fn html_report(program: &Program, timing: &Timing, about: &About<'_>) -> Str
         let parts = [share.overhead, share.data, share.sharing, share.reduction].map(round);
         json!([share.name, place(share.at), share.count, round(share.time), parts])
     });
-    let mut links: Vec<_> = timing.links.iter().filter(|link| link.link.is_between_ranks()).collect();
+    let mut links: Vec<_> =
+        timing.links.iter().filter(|link| link.link.is_between_ranks() && link.load.bytes > 0.0).collect();
     links.sort_by(|a, b| b.utilisation(total).total_cmp(&a.utilisation(total)));
     let number = links.len();
     let links = links.iter().take(LINKS).map(|link| {

@@ -123,6 +123,7 @@ impl fmt::Display for Stuck {
             match notify {
                 NotifyName::Thread { notify, .. } => write!(f, "its notify {notify}")?,
                 NotifyName::Channel { peer, name, .. } => write!(f, "`{name}` from rank {peer}")?,
+                other => write!(f, "{other}")?,
             }
             match self.timeout {
                 0.0 => write!(f, " waits for ever")?,

@@ -22,7 +22,7 @@ fn output_bytes(program: &Program, config: &Config) -> u64 {
 
 #[test]
 fn every_operator_type_and_reduction() {
-    for operator in Operator::ALL {
+    for operator in equal_slots() {
         for (ranks, split) in [(1, 1), (2, 3), (5, 1), (4, 4)] {
             if operator == Operator::SendRecv && ranks == 1 {
                 continue;
@@ -30,7 +30,7 @@ fn every_operator_type_and_reduction() {
             let mut shape = Shape::new(Layout::flat(ranks).unwrap());
             shape.root = ranks - 1;
             let program = pull(operator, shape, split);
-            for dtype in DataType::ALL {
+            for dtype in DataType::ALL.into_iter().filter(|dtype| !(operator.reduces() && dtype.is_copied_only())) {
                 for reduce in ReduceOp::ALL {
                     if !operator.reduces() && reduce != ReduceOp::Sum {
                         continue;
@@ -49,7 +49,7 @@ fn every_operator_type_and_reduction() {
 #[test]
 fn rounds_repeats_and_in_place() {
     let in_place = |operator| !matches!(operator, Operator::AllToAll | Operator::SendRecv | Operator::Barrier);
-    for operator in Operator::ALL {
+    for operator in equal_slots() {
         let program = pull(operator, shape(4), 3);
         for in_place in [false, true].into_iter().filter(|form| !form || in_place(operator)) {
             for (count, hccl_buffer) in [(5000, 16 << 10), (777, 1536), (100, 1 << 20)] {

@@ -65,7 +65,7 @@ fn expected(operator: Operator, config: &Config, ranks: u32, invocation: u64, ra
 #[test]
 fn are_what_the_operator_says() {
     let ranks = 3;
-    for operator in Operator::ALL {
+    for operator in equal_slots() {
         for split in [1, 2] {
             let program = pull(operator, shape(ranks), split);
             let config = Config::new(301, DataType::Int32).repeat(2).hccl_buffer(1 << 10).seed(9);

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use hcomm_core::ids::SpanId;
-use hcomm_core::operator::{Buffer, Expected, Operator};
+use hcomm_core::operator::{Buffer, CountsBy, Expected, Operator};
 use hcomm_core::program::{Cell, Op, OpKind, Program, RankProgram, Source, Transfer};
 use hcomm_core::shape::{Layout, Shape};
 use hcomm_core::spec::Span;
@@ -197,4 +197,9 @@ pub(crate) fn pull(operator: Operator, shape: Shape, split: u32) -> Program {
         everybody(&mut program, rank, 9, DONE);
     }
     program
+}
+
+/// The operators whose slots all have the same count; the others are in `tests/counts.rs`.
+pub(crate) fn equal_slots() -> impl Iterator<Item = Operator> {
+    Operator::ALL.into_iter().filter(|operator| operator.counts() == CountsBy::All)
 }

@@ -61,9 +61,19 @@ pub(super) struct Where {
     /// The receiver of send_recv [default: 1].
     #[arg(long)]
     pub(super) dst: Option<u32>,
+    #[command(flatten)]
+    pub(super) kernel: Kernel,
+}
+
+/// On which engine.
+#[derive(Debug, Clone, Copy, ClapArgs)]
+pub(super) struct Kernel {
     /// What carries the program out.
     #[arg(long, value_enum, default_value = "ai-cpu")]
     pub(super) engine: EngineArg,
+    /// AIV: blocks of every rank [default: one for each lane and one for the rest, as far as there are cores].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(crate::aiv::MAX_BLOCKS)))]
+    pub(super) blocks: Option<u32>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -110,7 +120,7 @@ pub(super) struct Check {
     #[arg(required_unless_present = "program")]
     pub(super) algorithm: Option<String>,
     /// Check this program in place of an algorithm: a file of `hcomm show --format json`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "blocks"])]
     pub(super) program: Option<PathBuf>,
     /// Rank counts on one node, like 8, 2..=16 or 2..17 [default: those that the algorithm is verified for].
     #[arg(long, value_parser = rank_range, conflicts_with = "layout")]
@@ -121,6 +131,11 @@ pub(super) struct Check {
     /// The form where input and output overlap must hold too.
     #[arg(long)]
     pub(super) in_place: bool,
+    #[command(flatten)]
+    pub(super) kernel: Kernel,
+    /// AIV: Vector cores that are free on every rank, if fewer than there are blocks.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) cores: Option<u32>,
     /// Whether the product takes elements of this type, too.
     #[arg(long, value_parser = dtype)]
     pub(super) dtype: Option<DataType>,
@@ -137,7 +152,7 @@ pub(super) struct Run {
     #[arg(required_unless_present = "program")]
     pub(super) algorithm: Option<String>,
     /// Run this program in place of an algorithm: a file of `hcomm show --format json`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "root", "src", "dst", "fuse"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "root", "src", "dst", "fuse", "blocks"])]
     pub(super) program: Option<PathBuf>,
     #[command(flatten)]
     pub(super) place: Where,
@@ -183,6 +198,9 @@ pub(super) struct Run {
     /// Write a report as one HTML file: timeline, links, critical path.
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
+    /// AIV: Vector cores that are free on every rank, if fewer than there are blocks.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) cores: Option<u32>,
     #[command(flatten)]
     pub(super) target: Target,
 }
@@ -247,7 +265,7 @@ pub(super) enum EngineArg {
 pub(super) enum Format {
     /// One line an operation.
     Listing,
-    /// `hcomm.program/1`, which `run` and `check` of a program read.
+    /// `hcomm.program/1`, or `hcomm.aiv/1` on AIV, which `run` and `check` of a program read.
     Json,
     /// The task graph for Graphviz.
     Dot,

@@ -2,17 +2,18 @@
 
 use serde_json::json;
 
-use super::args::Check as Command;
+use super::args::{Check as Command, EngineArg};
 use super::report::{self, Style};
+use super::select::Lowered;
 use super::{Answer, Failure, select};
-use crate::check::{self, Options, Report};
+use crate::aiv;
+use crate::check::Report;
 use crate::diag::Diagnostic;
 use crate::instance::instantiate;
 use crate::lower;
 use crate::product::Limits;
-use crate::program::Program;
 use crate::shape::{Layout, Shape};
-use crate::spec::Spec;
+use crate::spec::{Engine, Spec};
 
 /// What was found, over all cases.
 #[derive(Default)]
@@ -36,13 +37,16 @@ pub(super) fn check(
     let (name, file) = match (&command.program, &command.algorithm) {
         (Some(path), _) => {
             let program = select::program_of(path)?;
-            let name = program.algorithm.clone();
-            let file = program.source.file.clone();
-            findings.program(&program, Options::default(), command);
+            let (name, file) = (program.frame().algorithm.clone(), program.frame().source.file.clone());
+            program.admits_cores(command.cores)?;
+            findings.program(&program, false, command);
             (name, file)
         }
         (None, name) => {
             let spec = select::algorithm(library, name.as_deref().unwrap_or_default())?;
+            if select::engine(spec, &command.kernel)? == Engine::AiCpu {
+                select::no_cores(command.cores)?;
+            }
             for layout in layouts(spec, command)? {
                 let mut roles = Some(Shape::first_roles(layout));
                 while let Some(shape) = roles {
@@ -76,16 +80,20 @@ fn layouts(spec: &Spec<'_>, command: &Command) -> Result<Vec<Layout>, Failure> {
 
 impl Findings {
     fn shape(&mut self, spec: &Spec<'_>, shape: &Shape, command: &Command) {
-        match instantiate(spec, shape) {
-            Ok(instance) => {
+        let lowered = instantiate(spec, shape).and_then(|instance| match command.kernel.engine {
+            EngineArg::AiCpu => {
                 let mut program = lower::aicpu::lower(&instance);
                 if command.target.fuse
                     && let Err(fault) = lower::fuse::fuse_notify(&mut program, command.target.product)
                 {
                     add(&mut self.diagnostics, fault);
                 }
-                self.program(&program, Options { symmetric: spec.headers.symmetric }, command);
+                Ok(Lowered::AiCpu(program))
             }
+            EngineArg::Aiv => select::blocks(&instance, &command.kernel).map(Lowered::Aiv).map_err(|fault| vec![fault]),
+        });
+        match lowered {
+            Ok(program) => self.program(&program, spec.headers.symmetric, command),
             Err(faults) => {
                 self.cases += 1;
                 faults.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
@@ -93,18 +101,30 @@ impl Findings {
         }
     }
 
-    fn program(&mut self, program: &Program, options: Options, command: &Command) {
-        let (target, at) = (&command.target, program.source.spans.first().copied());
-        let product = match command.dtype {
-            Some(dtype) => target.product.admits(program, dtype, command.reduce),
-            None => target.product.admits_operations(program),
+    fn program(&mut self, lowered: &Lowered, symmetric: bool, command: &Command) {
+        let (target, frame) = (&command.target, lowered.frame());
+        let at = frame.source.spans.first().copied();
+        let (admitted, over) = match lowered {
+            Lowered::AiCpu(program) => {
+                let admitted = match command.dtype {
+                    Some(dtype) => target.product.admits(program, dtype, command.reduce),
+                    None => target.product.admits_operations(program),
+                };
+                (admitted, Limits::of(target.cann).program_overrun(program, at))
+            }
+            Lowered::Aiv(program) => {
+                let admitted = match command.dtype {
+                    Some(dtype) => aiv::admits(target.product, program, dtype, command.reduce),
+                    None => aiv::admits_scope(target.product, &frame.shape.layout, frame.operator),
+                };
+                (admitted, None)
+            }
         };
-        let over = Limits::of(target.cann).program_overrun(program, at);
-        product.err().into_iter().chain(over).for_each(|fault| add(&mut self.diagnostics, fault));
+        admitted.err().into_iter().chain(over).for_each(|fault| add(&mut self.diagnostics, fault));
         self.cases += 1;
-        self.operations += program.num_ops();
-        self.has_in_place = program.operator.has_in_place();
-        let Report { diagnostics, in_place } = check::report(program, &options);
+        self.operations += lowered.num_ops();
+        self.has_in_place = frame.operator.has_in_place();
+        let Report { diagnostics, in_place } = lowered.check(symmetric, command.cores);
         diagnostics.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
         in_place.into_iter().for_each(|fault| add(&mut self.in_place, fault));
     }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::resources::Resources;
+use crate::spec::Engine;
 
 /// To which side a column's cells are flush.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,9 +36,18 @@ pub(super) fn table(rows: &[Vec<String>], align: &[Align]) -> String {
     text
 }
 
-/// The counts in one line.
-pub(super) fn counts(need: &Resources) -> String {
+/// The counts of an engine in one line.
+pub(super) fn counts(need: &Resources, engine: Engine) -> String {
     let n = |count: u32, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    if engine == Engine::Aiv {
+        return [
+            n(need.blocks, "block"),
+            n(need.flags, "flag"),
+            n(need.channels, "channel"),
+            format!("{} of scratch", n(need.scratch_chunks, "chunk")),
+        ]
+        .join(", ");
+    }
     [
         n(need.threads, "thread"),
         format!("{} ({} a thread)", n(need.thread_notifies, "thread notify"), need.notify_num_per_thread),
@@ -49,8 +59,16 @@ pub(super) fn counts(need: &Resources) -> String {
     .replace("notifys", "notifies")
 }
 
-/// The counts as JSON, by the names of DESIGN section 6.
-pub(super) fn counts_json(need: &Resources) -> Value {
+/// The counts of an engine as JSON, by the names of DESIGN section 6.
+pub(super) fn counts_json(need: &Resources, engine: Engine) -> Value {
+    if engine == Engine::Aiv {
+        return json!({
+            "blocks": need.blocks,
+            "flags": need.flags,
+            "channels": need.channels,
+            "scratch_chunks": need.scratch_chunks,
+        });
+    }
     json!({
         "threads": need.threads,
         "notify_num_per_thread": need.notify_num_per_thread,

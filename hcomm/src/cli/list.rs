@@ -41,18 +41,18 @@ pub(super) fn list(library: &[&Spec<'static>], json: bool) -> Answer {
     Answer { text, holds: true }
 }
 
-/// The first sentence of a doc comment, without what follows a colon.
+/// The first sentence of a doc comment.
 fn summary(doc: &str) -> String {
     let words: Vec<&str> = doc.trim().lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect();
     let paragraph = words.join(" ");
-    let end = paragraph.find(". ").into_iter().chain(paragraph.find(": ")).min().unwrap_or(paragraph.len());
+    let end = paragraph.find(". ").unwrap_or(paragraph.len());
     paragraph[..end].trim_end_matches('.').to_owned()
 }
 
-/// The engines that carry an algorithm out today.
+/// The engines that carry an algorithm out.
 fn engines(spec: &Spec<'_>) -> Vec<Engine> {
     let wanted = spec.headers.engines;
-    [Engine::AiCpu].into_iter().filter(|engine| wanted.is_empty() || wanted.contains(engine)).collect()
+    [Engine::AiCpu, Engine::Aiv].into_iter().filter(|engine| wanted.is_empty() || wanted.contains(engine)).collect()
 }
 
 /// The layouts that an algorithm is verified for: any flat one, or those that it names.

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use super::args::Run as Command;
 use super::describe::{counts, counts_json};
 use super::report::{self, Style};
+use super::select::Lowered;
 use super::{Answer, Failure, select, time};
-use crate::check;
+use crate::aiv;
 use crate::counts::Counts;
 use crate::diag::{Code, Diagnostic};
 use crate::dtype::ReduceOp;
@@ -18,16 +19,22 @@ use crate::sizes::SizeError;
 use crate::spec::{Engine, Spec};
 
 pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, style: Style) -> Result<Answer, Failure> {
-    let (program, need) = match (&command.program, &command.algorithm) {
+    let (lowered, need) = match (&command.program, &command.algorithm) {
         (Some(file), _) => (select::program_of(file)?, None),
         (None, name) => {
             let spec = select::algorithm(library, name.as_deref().unwrap_or_default())?;
             let shape = select::shape(spec, &command.place)?;
-            let program = select::program(spec, &shape, &command.target, style)?;
-            (program, resources::of_shape(spec, &shape).ok())
+            let lowered = select::program(spec, &shape, &command.place.kernel, &command.target, style)?;
+            let need = resources::of_shape(spec, &shape).ok().map(|need| match &lowered {
+                Lowered::AiCpu(_) => need,
+                Lowered::Aiv(program) => select::kernel_needs(program, need),
+            });
+            (lowered, need)
         }
     };
+    let (program, engine) = (lowered.frame(), lowered.engine());
     let file = program.source.file.clone();
+    lowered.admits_cores(command.cores)?;
     if command.reduce.is_some() && !program.operator.reduces() {
         return Err(Failure::Usage(format!("`--reduce`: {} does not reduce", program.operator)));
     }
@@ -36,22 +43,30 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
         Some(name) => time::cluster(name)?.product,
         None => command.target.product,
     };
-    let admitted = product.admits(&program, command.dtype, reduce);
+    let admitted = match &lowered {
+        Lowered::AiCpu(program) => product.admits(program, command.dtype, reduce),
+        Lowered::Aiv(program) => aiv::admits(product, program, command.dtype, reduce),
+    };
     admitted.map_err(|diagnostic| report::failure(&file, &[diagnostic], style))?;
-    let mut found = check::check(&program, &check::Options::default());
+    let mut found = lowered.check(false, command.cores).diagnostics;
     let proven = found.is_empty();
     let counts = match &command.counts {
         Some(counts) => counts.clone(),
-        None => by_default(&program, command.count.unwrap_or_default()),
+        None => by_default(program, command.count.unwrap_or_default()),
     };
-    let config = Config::new(0, command.dtype)
+    let mut config = Config::new(0, command.dtype)
         .counts(counts)
         .reduce(reduce)
         .hccl_buffer(command.hccl_buffer)
         .repeat(command.repeat.into())
         .in_place(command.in_place)
         .seed(command.seed);
-    let report = hcomm_sim::run(&program, &config).map_err(|error| match error {
+    config.cores = command.cores;
+    let report = match &lowered {
+        Lowered::AiCpu(program) => hcomm_sim::run(program, &config),
+        Lowered::Aiv(program) => hcomm_sim::aiv::run(program, &config),
+    };
+    let report = report.map_err(|error| match error {
         RunError::Size(SizeError::BufferTooSmall { .. }) => {
             let diagnostic = Diagnostic::new(Code::H401, error.to_string(), program.source.spans.first().copied());
             report::failure(&file, &[diagnostic.with_help("give it more with `--hccl-buffer`")], style)
@@ -61,22 +76,22 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
     found.extend(report.diagnostics());
     let holds = proven && report.ok();
     // The time of what is wrong says nothing.
-    let timed = if holds { time::timed(command, &program, &config, style)? } else { None };
+    let timed = if holds { time::timed(command, &lowered, &config, style)? } else { None };
     let text = match json {
         true => {
-            let mut value = value(&program, need.as_ref(), &report, &found);
+            let mut value = value(program, engine, need.as_ref(), &report, &found);
             if let Some(timed) = &timed {
-                timed.json(&program, &mut value);
+                timed.json(program, &mut value);
             }
             format!("{value:#}\n")
         }
         false => {
-            let time = timed.as_ref().map(|timed| timed.text(&program, command.explain)).unwrap_or_default();
-            summary(command, &program, need.as_ref(), &report, proven) + &time + &report::text(&file, &found, style)
+            let time = timed.as_ref().map(|timed| timed.text(program, command.explain)).unwrap_or_default();
+            summary(command, &lowered, need.as_ref(), &report, proven) + &time + &report::text(&file, &found, style)
         }
     };
     if let Some(timed) = &timed {
-        timed.pictures(command, &program, &config, need.as_ref(), &report)?;
+        timed.pictures(command, program, &config, need.as_ref(), &report)?;
     }
     Ok(Answer { text, holds: holds && timed.is_none_or(|timed| timed.completes()) })
 }
@@ -96,16 +111,18 @@ fn by_default(program: &Program, count: u64) -> Counts {
 }
 
 /// What was run and what came of it.
-fn summary(command: &Command, program: &Program, need: Option<&Resources>, report: &Report, proven: bool) -> String {
+fn summary(command: &Command, lowered: &Lowered, need: Option<&Resources>, report: &Report, proven: bool) -> String {
+    let (program, engine) = (lowered.frame(), lowered.engine());
     let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let mut text = format!(
-        "{}: {} on ai_cpu, {}\n",
+        "{}: {} on {}, {}\n",
         program.algorithm,
         program.operator,
+        engine.name(),
         plural(program.num_ranks().into(), "rank")
     );
     if let Some(need) = need {
-        text += &format!("resources  {}\n", counts(need));
+        text += &format!("resources  {}\n", counts(need, engine));
     }
     let most = if program.operator.counts() == CountsBy::All { "" } else { "up to " };
     let mut data = format!("{most}{} of {}", plural(report.count, "element"), command.dtype);
@@ -140,13 +157,19 @@ fn summary(command: &Command, program: &Program, need: Option<&Resources>, repor
     )
 }
 
-fn value(program: &Program, need: Option<&Resources>, report: &Report, diagnostics: &[Diagnostic]) -> Value {
+fn value(
+    program: &Program,
+    engine: Engine,
+    need: Option<&Resources>,
+    report: &Report,
+    diagnostics: &[Diagnostic],
+) -> Value {
     let file = &program.source.file;
     json!({
         "ok": report.ok() && diagnostics.is_empty(),
         "algorithm": program.algorithm,
         "operator": program.operator.name(),
-        "engine": Engine::AiCpu.name(),
+        "engine": engine.name(),
         "ranks": program.num_ranks(),
         "count": report.count,
         "dtype": report.dtype.name(),
@@ -158,7 +181,7 @@ fn value(program: &Program, need: Option<&Resources>, report: &Report, diagnosti
         "mismatches": report.mismatches.count,
         "rounds": report.rounds,
         "operations": report.operations,
-        "resources": need.map(counts_json),
+        "resources": need.map(|need| counts_json(need, engine)),
         "diagnostics": diagnostics.iter().map(|diagnostic| report::value(file, diagnostic)).collect::<Vec<_>>(),
     })
 }

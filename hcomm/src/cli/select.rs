@@ -3,13 +3,16 @@
 use std::path::Path;
 
 use super::Failure;
-use super::args::{EngineArg, Target, Where};
+use super::args::{EngineArg, Kernel, Target, Where};
 use super::report::{self, Style};
+use crate::aiv;
+use crate::check;
 use crate::diag::Diagnostic;
 use crate::instance::{Instance, instantiate};
 use crate::lower;
 use crate::product::Limits;
 use crate::program::Program;
+use crate::resources::Resources;
 use crate::shape::Shape;
 use crate::spec::{Engine, Spec};
 
@@ -51,12 +54,7 @@ pub(super) fn shape(spec: &Spec<'_>, place: &Where) -> Result<Shape, Failure> {
     let Some(layout) = place.ranks.or(place.layout) else {
         return Err(Failure::Usage("`--ranks` says on how many ranks".into()));
     };
-    if place.engine == EngineArg::Aiv {
-        return Err(Failure::Usage("the engine aiv is not offered yet: use ai-cpu".into()));
-    }
-    if !(spec.headers.engines.is_empty() || spec.headers.engines.contains(&Engine::AiCpu)) {
-        return Err(Failure::Usage(format!("`{}` is not for the engine ai-cpu", spec.snake)));
-    }
+    engine(spec, &place.kernel)?;
     let (operator, ranks) = (spec.operator, layout.ranks());
     let mut shape = Shape::new(layout);
     let roles = [
@@ -83,13 +81,96 @@ pub(super) fn shape(spec: &Spec<'_>, place: &Where) -> Result<Shape, Failure> {
     Ok(shape)
 }
 
+/// The engine that is named, which must be one of the algorithm's.
+pub(super) fn engine(spec: &Spec<'_>, kernel: &Kernel) -> Result<Engine, Failure> {
+    let (engine, name) = match kernel.engine {
+        EngineArg::AiCpu => (Engine::AiCpu, "ai-cpu"),
+        EngineArg::Aiv => (Engine::Aiv, "aiv"),
+    };
+    if !(spec.headers.engines.is_empty() || spec.headers.engines.contains(&engine)) {
+        return Err(Failure::Usage(format!("`{}` is not for the engine {name}", spec.snake)));
+    }
+    if kernel.blocks.is_some() && engine != Engine::Aiv {
+        return Err(Failure::Usage("`--blocks` is for `--engine aiv`: AI CPU has threads".into()));
+    }
+    Ok(engine)
+}
+
+/// The AIV program of an instance, on as many blocks as are asked for.
+pub(super) fn blocks(instance: &Instance, kernel: &Kernel) -> Result<aiv::Program, Diagnostic> {
+    match kernel.blocks {
+        Some(blocks) => aiv::lower(instance, blocks),
+        None => aiv::lower_default(instance),
+    }
+}
+
+/// What a rank of an AIV program needs, where `need` is what one with a block for each lane does.
+pub(super) fn kernel_needs(program: &aiv::Program, need: Resources) -> Resources {
+    Resources { blocks: program.num_blocks(), flags: need.flags.saturating_mul(program.parts), ..need }
+}
+
+/// Cores are not for AI CPU.
+pub(super) fn no_cores(cores: Option<u32>) -> Result<(), Failure> {
+    match cores {
+        None => Ok(()),
+        Some(_) => Err(Failure::Usage("`--cores` is for `--engine aiv`: AI CPU has threads".into())),
+    }
+}
+
+/// A program of one of the engines.
+#[derive(Debug)]
+pub(super) enum Lowered {
+    /// Threads of operations.
+    AiCpu(Program),
+    /// Blocks of kernel operations.
+    Aiv(aiv::Program),
+}
+
+impl Lowered {
+    /// What does not depend on the engine: the program itself, or that without what its ranks do.
+    pub(super) fn frame(&self) -> &Program {
+        match self {
+            Lowered::AiCpu(program) => program,
+            Lowered::Aiv(program) => &program.frame,
+        }
+    }
+
+    /// Operations of all ranks, for one round.
+    pub(super) fn num_ops(&self) -> u64 {
+        match self {
+            Lowered::AiCpu(program) => program.num_ops(),
+            Lowered::Aiv(program) => program.num_ops(),
+        }
+    }
+
+    /// Whether it takes a number of cores, if one is given.
+    pub(super) fn admits_cores(&self, cores: Option<u32>) -> Result<(), Failure> {
+        if self.engine() == Engine::Aiv { Ok(()) } else { no_cores(cores) }
+    }
+
+    /// All that is wrong with it.
+    pub(super) fn check(&self, symmetric: bool, cores: Option<u32>) -> check::Report {
+        match self {
+            Lowered::AiCpu(program) => check::report(program, &check::Options { symmetric }),
+            Lowered::Aiv(program) => aiv::report(program, &aiv::Options { symmetric, cores }),
+        }
+    }
+
+    pub(super) fn engine(&self) -> Engine {
+        match self {
+            Lowered::AiCpu(_) => Engine::AiCpu,
+            Lowered::Aiv(_) => Engine::Aiv,
+        }
+    }
+}
+
 /// The algorithm instantiated for a shape.
 pub(super) fn instance(spec: &Spec<'_>, shape: &Shape, style: Style) -> Result<Instance, Failure> {
     instantiate(spec, shape).map_err(|faults| report::failure(spec.file, &faults, style))
 }
 
 /// The program of a file.
-pub(super) fn program_of(file: &Path) -> Result<Program, Failure> {
+pub(super) fn program_of(file: &Path) -> Result<Lowered, Failure> {
     let wrong = |message: String| Failure::Usage(format!("{}: {message}", file.display()));
     let metadata = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
     if !metadata.is_file() {
@@ -99,19 +180,39 @@ pub(super) fn program_of(file: &Path) -> Result<Program, Failure> {
         return Err(wrong(format!("{} bytes are more than the {MAX_PROGRAM} that are read", metadata.len())));
     }
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-    Program::from_json(&text).map_err(|error| wrong(error.to_string()))
+    // The schema is anywhere in the text; a reader says so if it is not its own.
+    let read = match text.contains(&format!("\"{}\"", aiv::SCHEMA)) {
+        true => aiv::Program::from_json(&text).map(Lowered::Aiv),
+        false => Program::from_json(&text).map(Lowered::AiCpu),
+    };
+    read.map_err(|error| wrong(error.to_string()))
 }
 
 /// The program for a product, which must give it the resources that it needs.
-pub(super) fn program(spec: &Spec<'_>, shape: &Shape, target: &Target, style: Style) -> Result<Program, Failure> {
+pub(super) fn program(
+    spec: &Spec<'_>,
+    shape: &Shape,
+    kernel: &Kernel,
+    target: &Target,
+    style: Style,
+) -> Result<Lowered, Failure> {
     let instance = instance(spec, shape, style)?;
-    let mut program = lower::aicpu::lower(&instance);
     let fail = |diagnostic: Diagnostic| report::failure(spec.file, &[diagnostic], style);
+    if kernel.engine == EngineArg::Aiv {
+        if target.fuse {
+            return Err(Failure::Usage(
+                "`--fuse` is for AI CPU: a kernel has no operation that writes and records".into(),
+            ));
+        }
+        aiv::admits_scope(target.product, &shape.layout, spec.operator).map_err(fail)?;
+        return blocks(&instance, kernel).map(Lowered::Aiv).map_err(fail);
+    }
+    let mut program = lower::aicpu::lower(&instance);
     if let Some(diagnostic) = Limits::of(target.cann).program_overrun(&program, spec.spans.first().copied()) {
         return Err(fail(diagnostic));
     }
     if target.fuse {
         lower::fuse::fuse_notify(&mut program, target.product).map_err(fail)?;
     }
-    Ok(program)
+    Ok(Lowered::AiCpu(program))
 }

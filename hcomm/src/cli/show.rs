@@ -2,7 +2,9 @@
 
 use super::args::{Format, Show as Command};
 use super::report::Style;
+use super::select::Lowered;
 use super::{Answer, Failure, select};
+use crate::aiv;
 use crate::draw;
 use crate::graph::TaskGraph;
 use crate::listing::OneRank;
@@ -25,11 +27,14 @@ pub(super) fn show(library: &[&Spec<'static>], command: &Command, json: bool, st
         Format::Dot => draw::dot(&graph()?),
         Format::Mermaid => draw::mermaid(&graph()?),
         Format::Listing | Format::Json => {
-            let program = select::program(spec, &shape, &command.target, style)?;
-            match (format, command.rank) {
-                (Format::Json, _) => program.to_json(),
-                (_, Some(rank)) => OneRank(&program, rank).to_string(),
-                (_, None) => program.to_string(),
+            let program = select::program(spec, &shape, &command.place.kernel, &command.target, style)?;
+            match (&program, format, command.rank) {
+                (Lowered::AiCpu(program), Format::Json, _) => program.to_json(),
+                (Lowered::AiCpu(program), _, Some(rank)) => OneRank(program, rank).to_string(),
+                (Lowered::AiCpu(program), _, None) => program.to_string(),
+                (Lowered::Aiv(program), Format::Json, _) => program.to_json(),
+                (Lowered::Aiv(program), _, Some(rank)) => aiv::OneRank(program, rank).to_string(),
+                (Lowered::Aiv(program), _, None) => program.to_string(),
             }
         }
     };

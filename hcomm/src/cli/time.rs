@@ -7,7 +7,7 @@ use std::path::Path;
 use hcomm_sim::bound::{self, Bandwidth, Bound};
 use hcomm_sim::cluster::{Cluster, PRESETS};
 use hcomm_sim::picture::{self, About};
-use hcomm_sim::time::{self, Options, TimeError, Timing};
+use hcomm_sim::time::{self, LinkUse, Options, TimeError, Timing};
 use hcomm_sim::{Config, Report};
 use serde_json::{Value, json};
 
@@ -15,9 +15,11 @@ use super::Failure;
 use super::args::Run as Command;
 use super::describe::{Align, counts, table};
 use super::report::{self, Style};
+use super::select::Lowered;
 use crate::diag::{Code, Diagnostic};
 use crate::program::Program;
 use crate::resources::Resources;
+use crate::spec::Engine;
 
 /// The longest cluster file that is read.
 const MAX_FILE: u64 = 1 << 20;
@@ -55,7 +57,7 @@ pub(super) fn cluster(name: &str) -> Result<Cluster, Failure> {
 /// Times a program.
 pub(super) fn timed(
     command: &Command,
-    program: &Program,
+    lowered: &Lowered,
     config: &Config,
     style: Style,
 ) -> Result<Option<Timed>, Failure> {
@@ -66,6 +68,9 @@ pub(super) fn timed(
             Some((option, _)) => Err(Failure::Usage(format!("`--{option}` needs a cluster: `--cluster NAME|FILE`"))),
             None => Ok(None),
         };
+    };
+    let Lowered::AiCpu(program) = lowered else {
+        return Err(Failure::Usage("`--cluster`: the time of AIV kernels is not simulated yet; use ai-cpu".into()));
     };
     let cluster = cluster(name)?;
     let records = command.explain || command.trace.is_some() || command.report.is_some();
@@ -111,13 +116,14 @@ impl Timed {
         );
         let cut = if bound.cut.is_empty() { String::new() } else { format!(": {}", bound.cut) };
         text += &format!("bound      {}, efficiency {:.1} %{cut}\n", us(bound.time), 100.0 * self.efficiency());
-        let busiest = timing.links.iter().filter(|link| link.link.is_between_ranks());
+        let used = |link: &&LinkUse| link.link.is_between_ranks() && link.load.bytes > 0.0;
+        let busiest = timing.links.iter().filter(used);
         if let Some(busiest) = busiest.max_by(|a, b| a.utilisation(timing.time).total_cmp(&b.utilisation(timing.time)))
         {
-            let used = 100.0 * busiest.utilisation(timing.time);
+            let part = 100.0 * busiest.utilisation(timing.time);
             text += &format!(
-                "links      {} used; the busiest is {}: {used:.1} % of {:.1} GB/s, shared by up to {}\n",
-                timing.links.iter().filter(|link| link.link.is_between_ranks()).count(),
+                "links      {} used; the busiest is {}: {part:.1} % of {:.1} GB/s, shared by up to {}\n",
+                timing.links.iter().filter(used).count(),
                 busiest.name,
                 busiest.gbps,
                 busiest.load.most
@@ -192,7 +198,7 @@ impl Timed {
                 ),
             ];
             if let Some(need) = need {
-                facts.push(("resources".into(), counts(need)));
+                facts.push(("resources".into(), counts(need, Engine::AiCpu)));
             }
             facts.push(("checks".into(), "deadlock, notifies, races, result: hold".into()));
             facts.push(("cluster".into(), self.cluster.about.clone()));

@@ -1,0 +1,20 @@
+//! All-to-all on a full mesh, of slices whose sizes every rank knows.
+
+use hcomm_macros::collective;
+
+collective! {
+    /// All-to-all on a full mesh, of slices whose sizes every rank knows: every rank writes each peer its slice, on all
+    /// links at once.
+    ///
+    /// Cost: α + mβ for the longest slice, of m bytes. The one to use inside a server.
+    /// Source: HCCL's algorithms, Mesh.
+    pub MeshAllToAllVc: all_to_all_vc {
+        copy_in { scratch[rank] = input[rank]; }
+        par for peer in peers {
+            pre_sync  { signal peer; wait peer; }
+            move      { peer.scratch[rank] = input[peer]; }
+            post_sync { signal peer; wait peer; }
+        }
+        copy_out { output = scratch; }
+    }
+}

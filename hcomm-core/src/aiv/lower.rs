@@ -1,0 +1,217 @@
+//! Lowering to AIV: lanes dealt to blocks, channel notifies as flags, transfers as copies.
+//!
+//! * Statements outside `par` are block 0's, and `SyncAll` stands where a `par` begins and ends: only between operations,
+//!   as a launch begins and ends with all blocks anyway.
+//! * With fewer blocks than lanes, those of one block are put into the order of an execution ([`schedule`](super::schedule)).
+//! * With more, the blocks of a lane each do all of the lane on a part of every chunk, with flags of their own. So each
+//!   part is like an algorithm of its own, and needs no meeting. A statement outside `par` does all parts at once: it
+//!   records and waits for the flags of all of them. An algorithm without `par` is one lane that all blocks share.
+
+use super::deal::{self, Deal};
+use super::pipes::Pipes;
+use super::program::{Copy, Flag, Gm, Op, OpKind, Program, Rank, UnifiedBuffer};
+use super::schedule::{Schedule, Slot};
+use super::tags::Tags;
+use super::{MAX_BLOCKS, MAX_STEPS};
+use crate::diag::{Code, Diagnostic};
+use crate::ids::SpanId;
+use crate::instance::{Instance, Task, TaskKind};
+use crate::lower::aicpu;
+use crate::program::{self, RankProgram};
+
+/// Lowers an instance with a block for each lane and one for the rest.
+///
+/// # Errors
+///
+/// As [`lower`], for the uses of a flag.
+pub fn lower_default(instance: &Instance) -> Result<Program, Diagnostic> {
+    lower(instance, deal::default_blocks(deal::lanes(instance)))
+}
+
+/// Lowers an instance to `blocks` blocks.
+///
+/// # Errors
+///
+/// H401 if there are no or more than [`MAX_BLOCKS`] blocks, or more uses of one flag than there are values.
+pub fn lower(instance: &Instance, blocks: u32) -> Result<Program, Diagnostic> {
+    if blocks == 0 || blocks > MAX_BLOCKS {
+        let message = format!("{blocks} blocks: a kernel has between 1 and {MAX_BLOCKS}, one for each Vector core");
+        return Err(Diagnostic::new(Code::H401, message, None).with_help("lanes share blocks where there are fewer"));
+    }
+    let threads = aicpu::lower(instance);
+    let schedule = Schedule::new(&threads);
+    let deal = Deal::new(deal::lanes(instance), blocks);
+    let rank = |(rank, tasks): (usize, &Vec<Task>)| {
+        let mut lowering = Lowering::new(rank as u32, deal);
+        lowering.run(tasks, &threads.ranks[rank], &schedule);
+        Rank { blocks: lowering.blocks.into_iter().map(|block| block.ops).collect() }
+    };
+    let ranks = instance.ranks.iter().enumerate().map(rank).collect();
+    let frame = program::Program { ranks: Vec::new(), ..threads };
+    let program = Program { frame, parts: deal.parts, tags: Tags::PerCall, ub: UnifiedBuffer::SINGLE, ranks };
+    let steps = program.steps();
+    if steps > MAX_STEPS {
+        let message = format!("a flag is used {steps} times in a round, and its values are {MAX_STEPS}");
+        return Err(Diagnostic::new(Code::H401, message, program.frame.source.spans.first().copied()));
+    }
+    Ok(program)
+}
+
+/// An operation of a lane, with its time.
+#[derive(Clone, Copy)]
+struct Timed {
+    op: program::Op,
+    slot: Slot,
+    lane: u32,
+}
+
+/// A rank under way.
+struct Lowering {
+    rank: u32,
+    deal: Deal,
+    blocks: Vec<Block>,
+    /// Whether all blocks must meet before the next operation.
+    must_meet: bool,
+    /// Whether there are operations since all blocks met.
+    dirty: bool,
+}
+
+#[derive(Default)]
+struct Block {
+    ops: Vec<Op>,
+    pipes: Pipes,
+}
+
+impl Lowering {
+    fn new(rank: u32, deal: Deal) -> Lowering {
+        let blocks = (0..deal.blocks).map(|_| Block::default()).collect();
+        Lowering { rank, deal, blocks, must_meet: false, dirty: false }
+    }
+
+    fn run(&mut self, tasks: &[Task], threads: &RankProgram, schedule: &Schedule) {
+        let mut next = vec![0; threads.threads.len()];
+        // The `par` at hand.
+        let mut inside: Option<Vec<Timed>> = None;
+        for task in tasks {
+            match task.kind {
+                TaskKind::Fork => inside = Some(Vec::new()),
+                TaskKind::Join => self.par(inside.take().unwrap_or_default()),
+                _ => {
+                    let (lane, rank) = (task.lane as usize, self.rank as usize);
+                    take(task, &threads.threads[lane], &mut next[lane], |at, op| {
+                        let timed = Timed { op, slot: schedule.of(rank, lane, at), lane: task.lane };
+                        match &mut inside {
+                            Some(lanes) => lanes.push(timed),
+                            None => self.operation(&timed, self.deal.outside()),
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    /// The operations of a `par`, in the order of an execution where lanes share a block.
+    fn par(&mut self, mut lanes: Vec<Timed>) {
+        if lanes.is_empty() {
+            return;
+        }
+        self.must_meet = true;
+        lanes.sort_by_key(|timed| (timed.slot.tick, timed.lane));
+        for timed in &lanes {
+            self.operation(timed, self.deal.of_lane(timed.lane));
+        }
+        self.must_meet = true;
+    }
+
+    /// An operation, by one block or by those that share it, each a part.
+    fn operation(&mut self, timed: &Timed, blocks: std::ops::Range<u32>) {
+        let at = timed.op.at;
+        if std::mem::take(&mut self.must_meet) && self.dirty && self.blocks.len() > 1 {
+            self.blocks.iter_mut().for_each(|block| block.meet(at));
+        }
+        self.dirty = true;
+        let (parts, shared) = (self.deal.parts, blocks.len() > 1);
+        for (part, block) in (0..).zip(blocks) {
+            let block = &mut self.blocks[block as usize];
+            let parts = if shared { part..part + 1 } else { 0..parts };
+            match timed.op.kind {
+                program::OpKind::ChannelNotifyRecord { peer, notify } => {
+                    for part in parts {
+                        block.record(Flag { peer, notify, part, step: timed.slot.step }, at);
+                    }
+                }
+                program::OpKind::ChannelNotifyWait { peer, notify } => {
+                    for part in parts {
+                        block.wait(Flag { peer, notify, part, step: timed.slot.step }, at);
+                    }
+                }
+                kind => {
+                    let (Some(transfer), Some((to, from))) = (kind.transfer(), kind.sides(self.rank)) else { continue };
+                    let program::Transfer { dst, src, len, class } = *transfer;
+                    let (dst, src) = (Gm { rank: to, cell: dst }, Gm { rank: from, cell: src });
+                    let part = shared.then_some(part);
+                    block.copy(Copy { dst, src, len, class, part, padded: true }, kind.reduces(), at);
+                }
+            }
+        }
+    }
+}
+
+/// Gives `each` the operations of a task: several where its chunks have lengths that do not follow one another.
+fn take(task: &Task, thread: &[program::Op], next: &mut usize, mut each: impl FnMut(usize, program::Op)) {
+    let mut chunks = task.kind.run().map_or(0, |run| run.len);
+    loop {
+        let Some(op) = thread.get(*next) else { return };
+        let at = *next;
+        *next += 1;
+        if matches!(op.kind, program::OpKind::ThreadNotifyRecord { .. } | program::OpKind::ThreadNotifyWait { .. }) {
+            continue;
+        }
+        each(at, *op);
+        chunks = chunks.saturating_sub(op.kind.transfer().map_or(0, |transfer| transfer.len));
+        if chunks == 0 {
+            return;
+        }
+    }
+}
+
+impl Block {
+    fn push(&mut self, kind: OpKind, at: SpanId) {
+        self.ops.push(Op { kind, at });
+    }
+
+    fn barrier(&mut self, is_needed: bool, at: SpanId) {
+        if is_needed {
+            self.push(OpKind::PipeBarrier, at);
+            self.pipes.barrier();
+        }
+    }
+
+    fn copy(&mut self, copy: Copy, reduces: bool, at: SpanId) {
+        self.barrier(self.pipes.before_copy(&copy), at);
+        self.pipes.copy(&copy);
+        if reduces {
+            self.push(OpKind::SetAtomic, at);
+        }
+        self.push(OpKind::Copy(copy), at);
+        if reduces {
+            self.push(OpKind::SetAtomicNone, at);
+        }
+    }
+
+    fn record(&mut self, flag: Flag, at: SpanId) {
+        self.barrier(self.pipes.before_signal(), at);
+        self.push(OpKind::Record(flag), at);
+    }
+
+    fn wait(&mut self, flag: Flag, at: SpanId) {
+        self.push(OpKind::Wait(flag), at);
+        self.pipes.meet();
+    }
+
+    fn meet(&mut self, at: SpanId) {
+        self.barrier(self.pipes.before_signal(), at);
+        self.push(OpKind::SyncAll, at);
+        self.pipes.meet();
+    }
+}

@@ -1,0 +1,501 @@
+//! The engine: blocks that go through their operations, pipes that carry out copies, flags in memory.
+
+use super::pieces::Pieces;
+use super::plan::{self, Plan};
+use crate::bytes::combine;
+use crate::bytes::memory::{Bytes, Meter, Part, Slice};
+use crate::bytes::space::{self, Space};
+use crate::bytes::verify::Verifier;
+use crate::config::Config;
+use crate::error::{Place, RunError};
+use crate::report::{Events, Misaligned, NotifyEvent, NotifyName, UninitialisedRead};
+use crate::scheduler::Scheduler;
+use hcomm_core::aiv::{BLOCK_SIZE, Copy, OpKind, Tags};
+use hcomm_core::operator::Buffer;
+use hcomm_core::sizes::{Round, Rounds, Segment};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// A run that is under way.
+pub(crate) struct Engine<'p> {
+    pub(crate) plan: Plan<'p>,
+    pub(crate) repeat: u64,
+    pub(crate) rounds: Rounds,
+    config: &'p Config,
+    space: Space,
+    pub(crate) verifier: Verifier<'p>,
+    meter: Rc<Meter>,
+    poison: Rc<Bytes>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) launches: Vec<Launch>,
+    flags: Vec<Flag>,
+    /// Blocks of a rank that have cores at once.
+    cores: u32,
+    pub(crate) operations: u64,
+    pub(crate) uninitialised: Events<UninitialisedRead>,
+    pub(crate) overlaps: Events<Place>,
+    pub(crate) lost_records: Events<NotifyEvent>,
+    pub(crate) stale: Events<NotifyEvent>,
+    pub(crate) atomic: Events<Place>,
+    pub(crate) misaligned: Events<Misaligned>,
+    /// Kept to be used again.
+    read: Vec<u8>,
+}
+
+/// A block in a run.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) state: State,
+    /// The operation that is next.
+    pub(crate) op: usize,
+    /// Whether copies reduce.
+    atomic: bool,
+    /// The copy that is under way, of several pieces.
+    copying: Option<Box<Pieces>>,
+    /// Pieces that were read before their copy's turn, as no barrier kept them.
+    early: VecDeque<InFlight>,
+    /// Pieces that were read and are to be written.
+    in_flight: VecDeque<InFlight>,
+    /// Whether the scheduler holds the block's pipe.
+    pipe_held: bool,
+}
+
+/// What a block can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Go on.
+    Ready,
+    /// Poll the flag of its operation.
+    Polls,
+    /// Wait for the other blocks of its rank.
+    Meets,
+    /// Wait for a core.
+    NoCore,
+    /// Wait until the launch ends.
+    Ended,
+    /// Nothing more.
+    Done,
+}
+
+/// A rank's kernel.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub(crate) round: u64,
+    pub(crate) invocation: u64,
+    sizes: Round,
+    /// Blocks that have or had a core.
+    started: u32,
+    ended: u32,
+    /// Blocks that are at the meeting.
+    arrived: u32,
+}
+
+/// A flag in the memory of its waiter.
+#[derive(Debug, Default)]
+struct Flag {
+    value: u32,
+    /// Whether it was recorded since a wait has last passed.
+    is_new: bool,
+    polled_by: Vec<u32>,
+}
+
+/// A piece in the Unified Buffer.
+#[derive(Debug)]
+struct InFlight {
+    copy: Copy,
+    segment: Segment,
+    /// The operation that it is of.
+    op: usize,
+    reduces: bool,
+    parts: Vec<Part>,
+}
+
+/// What is given to [`Engine::new`] beside the plan.
+pub(crate) struct Setup<'p> {
+    pub(crate) rounds: Rounds,
+    pub(crate) repeat: u64,
+    pub(crate) space: Space,
+    pub(crate) verifier: Verifier<'p>,
+    pub(crate) meter: Rc<Meter>,
+    pub(crate) config: &'p Config,
+}
+
+impl<'p> Engine<'p> {
+    pub(crate) fn new(plan: Plan<'p>, setup: Setup<'p>) -> Engine<'p> {
+        let Setup { rounds, repeat, mut space, verifier, meter, config } = setup;
+        let block = || Block {
+            state: State::NoCore,
+            op: 0,
+            atomic: false,
+            copying: None,
+            early: VecDeque::new(),
+            in_flight: VecDeque::new(),
+            pipe_held: false,
+        };
+        let launch = || Launch { round: 0, invocation: 0, sizes: rounds.round(0), started: 0, ended: 0, arrived: 0 };
+        let ranks = plan.program.num_ranks();
+        (0..ranks).for_each(|rank| space.start(rank, 0));
+        Engine {
+            blocks: plan.blocks.iter().map(|_| block()).collect(),
+            launches: (0..ranks).map(|_| launch()).collect(),
+            flags: plan.flags.iter().map(|_| Flag::default()).collect(),
+            cores: config.cores.unwrap_or(u32::MAX).clamp(1, plan.per_rank),
+            plan,
+            repeat,
+            rounds,
+            config,
+            space,
+            verifier,
+            meter,
+            poison: Rc::new(Bytes::Poison),
+            operations: 0,
+            uninitialised: Events::new(),
+            overlaps: Events::new(),
+            lost_records: Events::new(),
+            stale: Events::new(),
+            atomic: Events::new(),
+            misaligned: Events::new(),
+            read: Vec::new(),
+        }
+    }
+
+    /// Runs until nothing can go on. Afterwards every block is done, or there is a hang.
+    pub(crate) fn run(&mut self, scheduler: &mut dyn Scheduler) -> Result<(), RunError> {
+        let until_blocked = scheduler.runs_until_blocked();
+        let blocks = self.blocks.len() as u32;
+        // Who can go on and is not yet the scheduler's, and how many are: it must give back all, and nothing else.
+        let (mut woken, mut held) = (Vec::new(), 0usize);
+        (0..self.launches.len() as u32).for_each(|rank| self.launch(rank, &mut woken));
+        loop {
+            held += woken.len();
+            woken.drain(..).for_each(|thread| scheduler.ready(thread));
+            if held == 0 {
+                return Ok(());
+            }
+            let chosen = scheduler.next();
+            let is_held = |thread: &u32| match thread.checked_sub(blocks) {
+                None => self.blocks[*thread as usize].state == State::Ready,
+                Some(pipe) => self.blocks.get(pipe as usize).is_some_and(|block| block.pipe_held),
+            };
+            let Some(thread) = chosen.filter(is_held) else {
+                return Err(RunError::Scheduler { chosen });
+            };
+            held -= 1;
+            if let Some(pipe) = thread.checked_sub(blocks) {
+                self.land(pipe)?;
+                let block = &mut self.blocks[pipe as usize];
+                block.pipe_held = !block.in_flight.is_empty();
+                woken.extend(block.pipe_held.then_some(thread));
+                continue;
+            }
+            if until_blocked {
+                while self.step(thread, &mut woken)? {}
+                continue;
+            }
+            if self.step(thread, &mut woken)? {
+                woken.push(thread);
+            }
+            let block = &mut self.blocks[thread as usize];
+            if !block.in_flight.is_empty() && !block.pipe_held {
+                block.pipe_held = true;
+                woken.push(thread + blocks);
+            }
+        }
+    }
+
+    /// Where a block is, at operation `op` of it.
+    pub(crate) fn place(&self, block: u32, op: usize) -> Place {
+        let planned = &self.plan.blocks[block as usize];
+        let launch = &self.launches[planned.rank as usize];
+        let place = plan::place(self.plan.program, planned.rank, planned.block, op);
+        Place { round: launch.round, invocation: launch.invocation, ..place }
+    }
+
+    pub(crate) fn flag_name(&self, flag: u32) -> NotifyName {
+        let (rank, peer, notify, part) = self.plan.flags[flag as usize];
+        NotifyName::Flag { rank, peer, name: self.plan.program.frame.notify_name(notify).to_owned(), part }
+    }
+
+    /// Flags that were recorded and not waited for.
+    pub(crate) fn unseen(&self) -> Vec<u32> {
+        (0..).zip(&self.flags).filter(|(_, flag)| flag.is_new).map(|(number, _)| number).collect()
+    }
+
+    /// Gives cores to the blocks of a rank whose launch begins.
+    fn launch(&mut self, rank: u32, woken: &mut Vec<u32>) {
+        let launch = &mut self.launches[rank as usize];
+        launch.sizes = self.rounds.round(launch.round);
+        (launch.started, launch.ended, launch.arrived) = (self.cores, 0, 0);
+        for (at, block) in (0..).zip(self.plan.blocks_of(rank)) {
+            let has_core = at < self.cores;
+            self.blocks[block as usize].op = 0;
+            self.blocks[block as usize].state = if has_core { State::Ready } else { State::NoCore };
+            woken.extend(has_core.then_some(block));
+        }
+    }
+
+    /// A block has come to its end: its core takes another one, or the launch ends.
+    fn end(&mut self, thread: u32, woken: &mut Vec<u32>) -> Result<(), RunError> {
+        self.atomic_is_off(thread);
+        let block = &mut self.blocks[thread as usize];
+        (block.state, block.atomic) = (State::Ended, false);
+        let rank = self.plan.blocks[thread as usize].rank;
+        let launch = &mut self.launches[rank as usize];
+        launch.ended += 1;
+        if launch.started < self.plan.per_rank {
+            let next = self.plan.blocks_of(rank).start + launch.started;
+            launch.started += 1;
+            self.blocks[next as usize].state = State::Ready;
+            woken.push(next);
+        }
+        if self.launches[rank as usize].ended == self.plan.per_rank {
+            self.end_launch(rank, woken)?;
+        }
+        Ok(())
+    }
+
+    /// All blocks of a rank have ended, and so do the copies that no barrier has waited for.
+    fn end_launch(&mut self, rank: u32, woken: &mut Vec<u32>) -> Result<(), RunError> {
+        for block in self.plan.blocks_of(rank) {
+            self.land_all(block)?;
+        }
+        let launch = &mut self.launches[rank as usize];
+        launch.round += 1;
+        if launch.round == self.rounds.rounds {
+            let invocation = launch.invocation;
+            (launch.round, launch.invocation) = (0, invocation + 1);
+            self.verifier.finished(invocation, rank, self.space.output(rank));
+            if invocation + 1 == self.repeat {
+                self.plan.blocks_of(rank).for_each(|block| self.blocks[block as usize].state = State::Done);
+                return Ok(());
+            }
+            self.space.start(rank, invocation + 1);
+        }
+        self.launch(rank, woken);
+        Ok(())
+    }
+
+    /// Carries out the next operation of a block, or a piece of it. Returns whether it can go on.
+    fn step(&mut self, thread: u32, woken: &mut Vec<u32>) -> Result<bool, RunError> {
+        let planned = &self.plan.blocks[thread as usize];
+        let (rank, at) = (planned.rank, self.blocks[thread as usize].op);
+        let Some(op) = planned.ops.get(at) else {
+            self.end(thread, woken)?;
+            // Where the block was the last one, its rank may have begun another launch: it is woken for that.
+            return Ok(false);
+        };
+        let flag = planned.flags[at];
+        match op.kind {
+            OpKind::Copy(copy) => {
+                if self.copy(thread, copy) {
+                    return Ok(true);
+                }
+            }
+            OpKind::SetAtomic => self.blocks[thread as usize].atomic = true,
+            OpKind::SetAtomicNone => self.blocks[thread as usize].atomic = false,
+            OpKind::PipeBarrier => self.land_all(thread)?,
+            OpKind::Record(use_of) => {
+                let value = self.value(rank, use_of.step);
+                self.record(thread, flag, value, woken);
+            }
+            OpKind::Wait(use_of) => {
+                let value = self.value(rank, use_of.step);
+                if !self.poll(thread, flag, value) {
+                    self.block(thread, State::Polls);
+                    return Ok(false);
+                }
+            }
+            OpKind::SyncAll => {
+                self.atomic_is_off(thread);
+                let launch = &mut self.launches[rank as usize];
+                launch.arrived += 1;
+                if launch.arrived < self.plan.per_rank {
+                    self.block(thread, State::Meets);
+                    return Ok(false);
+                }
+                launch.arrived = 0;
+                for other in self.plan.blocks_of(rank).filter(|other| *other != thread) {
+                    let block = &mut self.blocks[other as usize];
+                    (block.state, block.op) = (State::Ready, block.op + 1);
+                    self.operations += 1;
+                    woken.push(other);
+                }
+            }
+        }
+        self.operations += u64::from(!matches!(op.kind, OpKind::Copy(_)));
+        self.blocks[thread as usize].op += 1;
+        Ok(true)
+    }
+
+    /// A block cannot go on. A copy behind what it waits for that no barrier keeps there is read too early.
+    fn block(&mut self, thread: u32, state: State) {
+        let block = &mut self.blocks[thread as usize];
+        block.state = state;
+        let next = self.plan.blocks[thread as usize].ops.get(block.op + 1);
+        if let Some(OpKind::Copy(copy)) = next.map(|op| op.kind)
+            && block.early.is_empty()
+        {
+            let at = block.op + 1;
+            for segment in self.pieces(thread, copy) {
+                let piece = self.fetch(thread, at, copy, segment);
+                self.blocks[thread as usize].early.push_back(piece);
+            }
+        }
+    }
+
+    /// The value of a flag in its use `step` on a rank.
+    fn value(&self, rank: u32, step: u32) -> u32 {
+        let launch = &self.launches[rank as usize];
+        let counter = Tags::counter(self.config.counter, launch.invocation);
+        self.plan.program.value(self.plan.steps, counter, launch.round, step)
+    }
+
+    fn record(&mut self, thread: u32, number: u32, value: u32, woken: &mut Vec<u32>) {
+        let is_added = self.blocks[thread as usize].atomic;
+        self.atomic_is_off(thread);
+        let flag = &mut self.flags[number as usize];
+        // A flag is copied like data.
+        flag.value = if is_added { flag.value.wrapping_add(value) } else { value };
+        let lost = std::mem::replace(&mut flag.is_new, true);
+        for waiting in flag.polled_by.drain(..) {
+            self.blocks[waiting as usize].state = State::Ready;
+            woken.push(waiting);
+        }
+        if lost {
+            let event = self.event(thread, number);
+            self.lost_records.add(|| event);
+        }
+    }
+
+    /// Whether a flag has the value.
+    fn poll(&mut self, thread: u32, number: u32, value: u32) -> bool {
+        let flag = &mut self.flags[number as usize];
+        if flag.value != value {
+            flag.polled_by.push(thread);
+            return false;
+        }
+        if !std::mem::take(&mut flag.is_new) {
+            let event = self.event(thread, number);
+            self.stale.add(|| event);
+        }
+        self.atomic_is_off(thread);
+        true
+    }
+
+    fn event(&self, thread: u32, flag: u32) -> NotifyEvent {
+        let place = self.place(thread, self.blocks[thread as usize].op);
+        NotifyEvent { place, notify: self.flag_name(flag) }
+    }
+
+    /// Notes where the atomic mode is on and must not be.
+    fn atomic_is_off(&mut self, thread: u32) {
+        if self.blocks[thread as usize].atomic {
+            let place = self.place(thread, self.blocks[thread as usize].op);
+            self.atomic.add(|| place);
+        }
+    }
+
+    fn pieces(&self, thread: u32, copy: Copy) -> Pieces {
+        let (program, block) = (self.plan.program, &self.blocks[thread as usize]);
+        let piece = plan::piece(program, self.config.dtype, block.atomic);
+        let launch = &self.launches[self.plan.blocks[thread as usize].rank as usize];
+        Pieces::new(&launch.sizes, &copy, program.parts, program.frame.classes(), piece)
+    }
+
+    /// Takes the next piece of a copy into the Unified Buffer. Returns whether there was one.
+    fn copy(&mut self, thread: u32, copy: Copy) -> bool {
+        if let Some(piece) = self.blocks[thread as usize].early.pop_front() {
+            self.blocks[thread as usize].in_flight.push_back(piece);
+            return !self.blocks[thread as usize].early.is_empty();
+        }
+        let mut pieces = match self.blocks[thread as usize].copying.take() {
+            Some(pieces) => pieces,
+            None => Box::new(self.pieces(thread, copy)),
+        };
+        let Some(segment) = pieces.next() else { return false };
+        let piece = self.fetch(thread, self.blocks[thread as usize].op, copy, segment);
+        let block = &mut self.blocks[thread as usize];
+        block.in_flight.push_back(piece);
+        block.copying = Some(pieces);
+        true
+    }
+
+    /// Reads the source of a piece. What nothing has written becomes poison.
+    fn fetch(&mut self, thread: u32, op: usize, copy: Copy, segment: Segment) -> InFlight {
+        self.operations += 1;
+        let Segment { dst, src, len } = segment;
+        if !copy.padded && [dst, src, len].iter().any(|number| !number.is_multiple_of(BLOCK_SIZE)) {
+            let place = self.place(thread, op);
+            self.misaligned.add(|| Misaligned { place, dst, src, len });
+        }
+        let from = self.space.place(copy.src.rank, copy.src.cell.buffer);
+        let mut parts = Vec::new();
+        self.space.memory(from).read(from.base + src, len, &mut parts);
+        let to = self.space.place(copy.dst.rank, copy.dst.cell.buffer);
+        let (reads, writes) = (from.base + src, to.base + dst);
+        if from.memory == to.memory && reads != writes && reads.abs_diff(writes) < len {
+            let place = self.place(thread, op);
+            self.overlaps.add(|| place);
+        }
+        self.poison_gaps((thread, op), &mut parts, (copy.src.rank, copy.src.cell.buffer, src));
+        InFlight { copy, segment, op, reduces: self.blocks[thread as usize].atomic, parts }
+    }
+
+    /// Replaces gaps by poison, and notes that they were read.
+    fn poison_gaps(
+        &mut self,
+        (thread, op): (u32, usize),
+        parts: &mut [Part],
+        (rank, buffer, start): (u32, Buffer, u64),
+    ) {
+        let (mut first, mut bytes, mut at) = (None, 0, start);
+        for part in parts {
+            let len = part.len();
+            if let Part::Gap(len) = *part {
+                first = first.or(Some(at));
+                bytes += len;
+                *part = Part::Written(Slice::whole(self.poison.clone(), len));
+            }
+            at += len;
+        }
+        if let Some(offset) = first {
+            let place = self.place(thread, op);
+            self.uninitialised.add(|| UninitialisedRead { place, rank, buffer, offset, bytes });
+        }
+    }
+
+    /// Writes all pieces that a block has read.
+    fn land_all(&mut self, thread: u32) -> Result<(), RunError> {
+        while !self.blocks[thread as usize].in_flight.is_empty() {
+            self.land(thread)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the first piece that a block has read, or reduces it into what is there.
+    fn land(&mut self, thread: u32) -> Result<(), RunError> {
+        let Some(piece) = self.blocks[thread as usize].in_flight.pop_front() else { return Ok(()) };
+        let InFlight { copy, segment, op, reduces, mut parts } = piece;
+        let buffer = copy.dst.cell.buffer;
+        let place: space::Place = self.space.place(copy.dst.rank, buffer);
+        let mut at = place.base + segment.dst;
+        if reduces {
+            let mut there = Vec::new();
+            self.space.memory(place).read(at, segment.len, &mut there);
+            self.poison_gaps((thread, op), &mut there, (copy.dst.rank, buffer, segment.dst));
+            let (kind, limit) = ((self.config.dtype, self.config.reduce), self.config.memory_limit);
+            let kept = (&self.meter, &self.poison);
+            combine::combine(kind, &mut parts, &there, segment.len as usize, kept, &mut self.read)
+                .map_err(|need| RunError::Memory { need, limit })?;
+        }
+        let memory = self.space.memory_mut(place);
+        for part in parts {
+            if let Part::Written(slice) = part {
+                let len = slice.len;
+                memory.write(at, slice);
+                at += len;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,17 @@
+use hcomm::collective;
+
+collective! {
+    pub Wrong: all_gather {
+        copy_in { scratch[rank] = input; }
+        par {
+            lane for peer in peers {
+                pre_sync  { signal peer; wait peer; }
+                move      { peer.scratch[rank] = scratch[rank]; }
+                post_sync { signal peer; wait peer; }
+            }
+            lane { copy_out { output = scratch; } }
+        }
+    }
+}
+
+fn main() {}

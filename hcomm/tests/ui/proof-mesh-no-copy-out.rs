@@ -1,0 +1,14 @@
+use hcomm::collective;
+
+collective! {
+    pub Wrong: all_gather {
+        copy_in { scratch[rank] = input; }
+        par for peer in peers {
+            pre_sync  { signal peer; wait peer; }
+            move      { peer.scratch[rank] = scratch[rank]; }
+            post_sync { signal peer; wait peer; }
+        }
+    }
+}
+
+fn main() {}

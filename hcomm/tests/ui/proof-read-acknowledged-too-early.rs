@@ -1,0 +1,10 @@
+use hcomm::collective;
+
+collective! {
+    pub Wrong: send_recv {
+        if rank == src { copy_in { scratch = input; } pre_sync { signal dst; } post_sync { wait dst; } }
+        if rank == dst { pre_sync { wait src; } post_sync { signal src; } move { output = src.scratch; } }
+    }
+}
+
+fn main() {}
