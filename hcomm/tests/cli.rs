@@ -218,6 +218,31 @@ fn traces_and_reports() {
     assert_eq!((data["events"].as_array().unwrap().len(), &data["operations"]), (operations, &Value::from(operations)));
 }
 
+/// The page in a browser: its script runs to the end and fills the tables, without a network.
+#[test]
+#[ignore = "needs Chromium as `chromium`"]
+fn a_browser_shows_the_report() {
+    for (ranks, algorithm) in [(8, "two_shot_all_reduce"), (256, "nhr_all_gather")] {
+        let file = std::env::temp_dir().join(format!("hcomm-report-{}-{ranks}.html", std::process::id()));
+        let run =
+            format!("run {algorithm} --ranks {ranks} --count 1000 --cluster 950-clos --report {}", file.display());
+        text(&run);
+        let page = format!("file://{}", file.display());
+        let flags =
+            ["--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND", "--dump-dom"];
+        let output = Command::new("chromium").args(flags).arg(page).output().unwrap();
+        std::fs::remove_file(file).unwrap();
+        let dom = String::from_utf8(output.stdout).unwrap();
+        assert!(dom.contains(&format!("<h1 id=\"title\">{algorithm} on {ranks} ranks</h1>")), "{dom:.2000}");
+        for table in ["shares", "links", "path"] {
+            let rows = dom.split(&format!("id=\"{table}\"")).nth(1).unwrap().split("</table>").next().unwrap();
+            assert!(rows.matches("<tr>").count() > 3, "{table}: {rows:.500}");
+        }
+        // The last thing that the script does is to size the drawing.
+        assert!(dom.contains("<canvas id=\"canvas\" width="), "the timeline was not drawn");
+    }
+}
+
 #[test]
 fn tune() {
     insta::assert_snapshot!(text("tune all_gather --cluster a2-multi --layout 2x4 --sizes 1K,1M,256M"));
