@@ -204,7 +204,6 @@ fn mutants_that_misbehave_are_rejected() {
     ] {
         all.push((name, blocks, compare(name, ranks, blocks)));
     }
-    println!("{all:#?}");
     assert!(all.iter().map(|(_, _, tally)| tally.harmless).sum::<u32>() > 0);
     assert!(all.iter().all(|(_, _, tally)| tally.harmful > 0), "{all:?}");
 }

@@ -568,6 +568,9 @@ const END: &str = "<!-- end -->\n";
 fn table() -> String {
     let mut table = String::new();
     for (tool, cases) in [("MSCCL++ DSL", MSCCLPP), ("msccl-tools", MSCCL)] {
+        let faults = cases.iter().filter(|case| matches!(case.2, Rejected(..)));
+        let (accepted, all) = (faults.clone().filter(|case| case.1.starts_with("accepted")).count(), faults.count());
+        writeln!(table, "\n{tool}, which accepts {accepted} of {all} faults:").unwrap();
         writeln!(table, "\n| fault | {tool} | here |\n| --- | --- | --- |").unwrap();
         for (fault, theirs, ours) in cases {
             let ours = match ours {

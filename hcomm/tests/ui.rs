@@ -25,3 +25,19 @@ fn proof() {
     // No case that runs is among these, so all of them are compiled in one go.
     trybuild::TestCases::new().compile_fail("tests/ui/proof-*.rs");
 }
+
+/// `docs/checks.md` quotes what the compiler says.
+#[test]
+fn the_messages_in_the_docs_are_those_of_the_compiler() {
+    let page = std::fs::read_to_string("../docs/checks.md").unwrap();
+    let files = std::fs::read_dir("tests/ui").unwrap().map(|entry| entry.unwrap().path());
+    let said: Vec<String> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "stderr"))
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    let quotes: Vec<&str> = page.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(quotes.len() > 8, "{}", quotes.len());
+    for quote in quotes {
+        assert!(said.iter().any(|message| message.contains(quote)), "the compiler does not say:\n{quote}");
+    }
+}

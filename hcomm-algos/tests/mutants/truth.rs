@@ -17,8 +17,10 @@ pub(crate) enum Truth {
     Refused(String),
     /// Some run does wrong: bytes, a lost record, a notify left set, a hang.
     Harmful(String),
-    /// Two conflicting accesses came in either order, although no byte came out wrong.
+    /// Two accesses to a chunk, one of them a write, came in either order, although no byte came out wrong.
     Race(String),
+    /// Two additions to a chunk came in either order, in an algorithm that says that it is `deterministic`.
+    Additions(String),
     /// No run showed anything.
     Harmless,
 }
@@ -49,24 +51,27 @@ impl Effort {
 const DTYPE: DataType = DataType::Int64;
 const PER_CELL: u64 = 16;
 
-/// `count` elements a slot. Where counts differ, a rank or a pair has more or less of them, and the first has none.
-fn counts(program: &Program, count: u64) -> Counts {
+/// `count` elements a slot. Where counts may differ, they do in every turn but the first: any number up to `count`.
+fn counts(program: &Program, count: u64, turn: u64) -> Counts {
     let ranks = u64::from(program.num_ranks());
-    let of = |which: u64| count * which.min(4) / 2;
+    let of = |which: u64| match turn {
+        0 => count,
+        _ => (turn * 1021 + which + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) % (count + 1),
+    };
     match program.operator.counts() {
         CountsBy::All => Counts::Same(count),
         CountsBy::Rank => Counts::by_rank(&(0..ranks).map(of).collect::<Vec<_>>()),
         CountsBy::Pair => {
-            let row = |rank: u64| (0..ranks).map(|to| of((2 * rank + to) % 5)).collect();
+            let row = |rank: u64| (0..ranks).map(|to| of(rank * ranks + to)).collect();
             Counts::by_pair(&(0..ranks).map(row).collect::<Vec<Vec<_>>>())
         }
     }
 }
 
 /// `count` elements through the smallest HCCL buffer that there can be.
-fn config(program: &Program, count: u64, repeat: u64) -> Config {
+fn config(program: &Program, count: u64, turn: u64, repeat: u64) -> Config {
     let cells = u64::from(program.scratch.max(1));
-    let config = Config::new(0, DTYPE).counts(counts(program, count)).reduce(ReduceOp::Sum).repeat(repeat);
+    let config = Config::new(0, DTYPE).counts(counts(program, count, turn)).reduce(ReduceOp::Sum).repeat(repeat);
     config.hccl_buffer(cells * 128).seed(count).memory_limit(1 << 28)
 }
 
@@ -93,17 +98,23 @@ pub(crate) fn truth(program: &Program, effort: Effort) -> Truth {
 }
 
 fn look(program: &Program, effort: Effort) -> Result<(), Truth> {
-    let plain = |count: u64| {
-        let config = config(program, count, 3);
+    let plain = |count: u64, turn: u64| {
+        let config = config(program, count, turn, 3);
         fault(run_with(program, &config, &mut Fifo::default(), &mut |_| {}))
     };
     let split = u64::from(program.split);
-    plain(rounds_and_a_bit(program, 3))?;
+    plain(rounds_and_a_bit(program, 3), 0)?;
     // So few elements that one chunk of a slot has one and the next has none: lengths that differ show.
     for count in 1..=split {
-        plain(count)?;
+        plain(count, 0)?;
     }
-    let many = config(program, rounds_and_a_bit(program, split / 2 + 1), 2);
+    if program.operator.counts() != CountsBy::All {
+        for turn in 1..=8 {
+            plain(rounds_and_a_bit(program, 3), turn)?;
+            plain(split + 1, turn)?;
+        }
+    }
+    let many = config(program, rounds_and_a_bit(program, split / 2 + 1), 0, 2);
     let mut policies = vec![Policy::Lifo];
     policies.extend((0..program.num_ranks()).map(Policy::StarveRank));
     policies.extend((0..effort.seeds).flat_map(|seed| [Policy::Random(seed), Policy::Priority(seed + 1000)]));
@@ -115,7 +126,7 @@ fn look(program: &Program, effort: Effort) -> Result<(), Truth> {
     for policy in policies {
         observe(program, &many, policy, &mut watch)?;
     }
-    let two = config(program, 2 * PER_CELL * split, 2);
+    let two = config(program, 2 * PER_CELL * split, 0, 2);
     let rounds = watch.shape().rounds.min(2);
     let mut holds = Watch::new(program, rounds, 2);
     let threads = watch.shape().threads.clone();
@@ -128,15 +139,15 @@ fn look(program: &Program, effort: Effort) -> Result<(), Truth> {
     for thread in 0..threads.len() as u32 {
         observe(program, &two, Policy::StarveThread(thread), &mut holds)?;
     }
+    let (mut race, mut additions) = (None, None);
     for watch in [watch, holds] {
         if let Some(early) = watch.early {
             return Err(Truth::Harmful(early));
         }
-        if let Some(race) = watch.race {
-            return Err(Truth::Race(race));
-        }
+        race = race.or(watch.race.map(Truth::Race));
+        additions = additions.or(watch.additions.map(Truth::Additions));
     }
-    Ok(())
+    race.or(additions).map_or(Ok(()), Err)
 }
 
 fn observe(program: &Program, config: &Config, policy: Policy, watch: &mut Watch) -> Result<(), Truth> {

@@ -9,22 +9,33 @@ use hcomm_core::program::{OpKind, Program};
 
 use crate::schedule::{Log, NEVER, Shape};
 
+/// Conflicting operations of two threads.
+struct Pair {
+    a: At,
+    b: At,
+    /// Whether they conflict in one repetition only: on `input` and `output`, of which every round has its own part.
+    is_alone: bool,
+    /// Whether both add, so that the order of the additions is what is at stake.
+    adds: bool,
+}
+
 /// An operation: its thread, counted over all ranks, and its place in the queue.
 type At = (u32, usize);
 
 /// What is looked at in every run of one program.
 pub(crate) struct Watch {
     shape: Shape,
-    /// Conflicting operations of two threads, and whether they conflict in one repetition only.
-    pairs: Vec<(At, At, bool)>,
+    pairs: Vec<Pair>,
     /// By pair, repetition of the first, and how much later the second is (-1, 0, 1): which orders were seen.
     seen: Vec<u8>,
     /// Operations that touch a rank's input or output.
     of_caller: Vec<(At, u32)>,
     is_barrier: bool,
     ranks: u32,
-    /// What was found.
+    /// Accesses in either order, one of them a write.
     pub(crate) race: Option<String>,
+    /// Additions in either order, in an algorithm that is `deterministic`.
+    pub(crate) additions: Option<String>,
     /// A rank that left a barrier before another one had come.
     pub(crate) early: Option<String>,
 }
@@ -70,7 +81,8 @@ impl Watch {
                     _ => true,
                 };
                 if a.0 != b.0 && together && conflict {
-                    pairs.push((a, b, place.1 != Buffer::Scratch));
+                    let adds = touch == Touch::Reduce && other == Touch::Reduce;
+                    pairs.push(Pair { a, b, is_alone: place.1 != Buffer::Scratch, adds });
                 }
             }
         }
@@ -87,6 +99,7 @@ impl Watch {
             ranks: program.num_ranks(),
             shape,
             race: None,
+            additions: None,
             early: None,
         }
     }
@@ -99,7 +112,7 @@ impl Watch {
     pub(crate) fn look(&mut self, log: &Log) {
         let repetitions = self.shape.repetitions();
         let over = |(thread, op): At, repetition: u64| log.over[self.shape.place(thread, op, repetition)];
-        for (pair, &(a, b, is_alone)) in self.pairs.iter().enumerate() {
+        for (pair, &Pair { a, b, is_alone, adds }) in self.pairs.iter().enumerate() {
             for repetition in 0..repetitions {
                 for later in 0..3u64 {
                     let Some(other) = (repetition + later).checked_sub(1).filter(|other| *other < repetitions) else {
@@ -111,8 +124,9 @@ impl Watch {
                     let order = if over(a, repetition) < over(b, other) { 1 } else { 2 };
                     let seen = &mut self.seen[(pair * repetitions as usize + repetition as usize) * 3 + later as usize];
                     *seen |= order;
-                    if *seen == 3 && self.race.is_none() {
-                        self.race =
+                    let found = if adds { &mut self.additions } else { &mut self.race };
+                    if *seen == 3 && found.is_none() {
+                        *found =
                             Some(format!("{a:?} of repetition {repetition} and {b:?} of {other}, in either order"));
                     }
                 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hcomm_core::ids::{ExprId, SpanId};
+use hcomm_core::ids::{ExprId, NotifyId, SpanId};
 use hcomm_core::spec::{BinaryOp, Builtin, Expr, ExprKind, Index, List, Name, Place, Set, Spec, SpecBuf, StmtKind};
 
 /// An algorithm with a slip.
@@ -100,11 +100,11 @@ impl Maker {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    fn add(&mut self, kind: &'static str, text: String, change: impl FnOnce(&mut SpecBuf)) {
+    fn add(&mut self, kind: &'static str, text: &str, change: impl FnOnce(&mut SpecBuf)) {
         let mut spec = self.original.clone();
         change(&mut spec);
-        let nth = self.all.iter().filter(|slip| (slip.kind, &slip.text) == (kind, &text)).count();
-        self.all.push(Slip { kind, text, nth, spec });
+        let nth = self.all.iter().filter(|slip| (slip.kind, slip.text.as_str()) == (kind, text)).count();
+        self.all.push(Slip { kind, text: text.to_owned(), nth, spec });
     }
 
     fn block(&mut self, block: List) {
@@ -122,7 +122,7 @@ impl Maker {
                 _ => continue,
             };
             let text = format!("{} {}", self.text(a.span), self.text(b.span));
-            self.add(kind, text, |spec| spec.lists.swap(pair[0], pair[1]));
+            self.add(kind, &text, |spec| spec.lists.swap(pair[0], pair[1]));
         }
     }
 
@@ -134,57 +134,34 @@ impl Maker {
             StmtKind::Wait(..) => "no wait",
             _ => "no statement",
         };
-        self.add(absence, text.clone(), |spec| {
+        self.add(absence, &text, |spec| {
             // A loop that never runs in its place.
             spec.exprs.push(Expr { kind: ExprKind::Bool(false), span: stmt.span });
             let never = ExprId(spec.exprs.len() as u32 - 1);
             spec.stmts[id].kind = StmtKind::While(never, List::default());
         });
-        let peers = [Shift::Round(1, Name::Ranks), Shift::Round(-1, Name::Ranks)];
         match stmt.kind {
             StmtKind::Transfer { dst, src, reduce } => {
                 self.chunks(id, dst, true);
                 self.chunks(id, src, false);
-                self.add("other kind", text.clone(), |spec| {
+                self.add("other kind", &text, |spec| {
                     spec.stmts[id].kind = StmtKind::Transfer { dst, src, reduce: !reduce };
                 });
                 for (place, is_dst) in [(dst, true), (src, false)] {
                     let Some(peer) = place.peer else { continue };
-                    for shift in peers {
-                        self.add("other peer", self.text(place.span), |spec| {
-                            let peer = Some(shift.make(spec, peer));
+                    for by in [1, -1] {
+                        self.add("other peer", &self.text(place.span), |spec| {
+                            let peer = Some(Shift::Round(by, Name::Ranks).make(spec, peer));
                             set_place(spec, id, is_dst, Place { peer, ..place });
                         });
                     }
                 }
             }
-            StmtKind::Signal(peer, notify) => {
-                for shift in peers {
-                    self.add("other peer", text.clone(), |spec| {
-                        spec.stmts[id].kind = StmtKind::Signal(shift.make(spec, peer), notify);
-                    });
-                }
-                for other in self.other_notifies(notify.0) {
-                    self.add("other notify", text.clone(), |spec| {
-                        spec.stmts[id].kind = StmtKind::Signal(peer, hcomm_core::ids::NotifyId(other));
-                    });
-                }
-            }
-            StmtKind::Wait(peer, notify) => {
-                for shift in peers {
-                    self.add("other peer", text.clone(), |spec| {
-                        spec.stmts[id].kind = StmtKind::Wait(shift.make(spec, peer), notify);
-                    });
-                }
-                for other in self.other_notifies(notify.0) {
-                    self.add("other notify", text.clone(), |spec| {
-                        spec.stmts[id].kind = StmtKind::Wait(peer, hcomm_core::ids::NotifyId(other));
-                    });
-                }
-            }
+            StmtKind::Signal(peer, notify) => self.handshake(id, peer, notify, StmtKind::Signal),
+            StmtKind::Wait(peer, notify) => self.handshake(id, peer, notify, StmtKind::Wait),
             StmtKind::Set(var, value) if self.is_number(value) => {
                 for by in [1, -1] {
-                    self.add("other value", text.clone(), |spec| {
+                    self.add("other value", &text, |spec| {
                         spec.stmts[id].kind = StmtKind::Set(var, Shift::By(by).make(spec, value));
                     });
                 }
@@ -192,7 +169,7 @@ impl Maker {
             StmtKind::For(var, Set::Range(from, to), body) => {
                 for (from_by, to_by) in [(1, 0), (0, -1), (0, 1)] {
                     let head = format!("for … in {}..{}", self.expr(from), self.expr(to));
-                    self.add("other range", head, |spec| {
+                    self.add("other range", &head, |spec| {
                         let from = if from_by == 0 { from } else { Shift::By(from_by).make(spec, from) };
                         let to = if to_by == 0 { to } else { Shift::By(to_by).make(spec, to) };
                         spec.stmts[id].kind = StmtKind::For(var, Set::Range(from, to), body);
@@ -200,6 +177,19 @@ impl Maker {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Another peer, and another notify.
+    fn handshake(&mut self, id: usize, peer: ExprId, notify: NotifyId, kind: fn(ExprId, NotifyId) -> StmtKind) {
+        let text = self.text(self.original.stmts[id].span);
+        for by in [1, -1] {
+            self.add("other peer", &text, |spec| {
+                spec.stmts[id].kind = kind(Shift::Round(by, Name::Ranks).make(spec, peer), notify);
+            });
+        }
+        for other in (0..self.original.notifies.len() as u32).map(NotifyId).filter(|other| *other != notify) {
+            self.add("other notify", &text, |spec| spec.stmts[id].kind = kind(peer, other));
         }
     }
 
@@ -219,23 +209,19 @@ impl Maker {
         }
     }
 
-    fn other_notifies(&self, notify: u32) -> Vec<u32> {
-        (0..self.original.notifies.len() as u32).filter(|other| *other != notify).collect()
-    }
-
     /// The chunk index of one side of a transfer, by one.
     fn chunks(&mut self, id: usize, place: Place, is_dst: bool) {
         let shifts = [Shift::By(1), Shift::By(-1), Shift::Round(1, Name::Ranks), Shift::Round(-1, Name::Ranks)];
         for shift in shifts {
             match place.index {
                 Index::Whole => {}
-                Index::One(at) => self.add("other chunk", self.text(place.span), |spec| {
+                Index::One(at) => self.add("other chunk", &self.text(place.span), |spec| {
                     let index = Index::One(shift.make(spec, at));
                     set_place(spec, id, is_dst, Place { index, ..place });
                 }),
                 Index::Run(from, to) => {
                     if let Shift::By(_) = shift {
-                        self.add("other chunk", self.text(place.span), |spec| {
+                        self.add("other chunk", &self.text(place.span), |spec| {
                             let index = Index::Run(shift.make(spec, from), shift.make(spec, to));
                             set_place(spec, id, is_dst, Place { index, ..place });
                         });

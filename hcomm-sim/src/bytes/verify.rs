@@ -370,7 +370,8 @@ impl Output {
     /// The parts in `start..end`, each with its first byte and its length there, and cut to it.
     fn parts_in(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64, Part)> + '_ {
         let from = self.parts.partition_point(|(at, part)| at + part.len() <= start);
-        self.parts[from..].iter().take_while(move |(at, _)| *at < end).map(move |(at, part)| {
+        // An empty range has no parts, even where a part goes across it.
+        self.parts[from..].iter().take_while(move |(at, _)| *at < end && start < end).map(move |(at, part)| {
             let (first, last) = ((*at).max(start), (at + part.len()).min(end));
             let part = match part {
                 Part::Written(slice) => Part::Written(slice.cut(first - at, last - first)),

@@ -182,6 +182,9 @@ pub(super) struct Run {
     /// Seed of the data.
     #[arg(long, default_value = "1")]
     pub(super) seed: u64,
+    /// AIV: Vector cores that are free on every rank, if fewer than there are blocks.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) cores: Option<u32>,
     /// Time it on a cluster: a preset (a2-server, a2-multi, a3-superpod, 950-mesh, 950-clos), or a TOML file. The
     /// cluster says the product.
     #[arg(long, value_name = "NAME|FILE")]
@@ -198,9 +201,6 @@ pub(super) struct Run {
     /// Write a report as one HTML file: timeline, links, critical path.
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
-    /// AIV: Vector cores that are free on every rank, if fewer than there are blocks.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) cores: Option<u32>,
     #[command(flatten)]
     pub(super) target: Target,
 }
@@ -234,6 +234,9 @@ pub(super) struct Tune {
     /// Bytes of the HCCL buffer (scratch) of a rank, with K, M or G.
     #[arg(long, value_parser = amount, default_value = "200M")]
     pub(super) hccl_buffer: u64,
+    /// The CANN release, which sets the limits: 8.5 (40 threads) or 9.0 (200 threads).
+    #[arg(long, value_parser = release, default_value = "9.0")]
+    pub(super) cann: Release,
     /// What to print.
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: TuneFormat,

@@ -15,7 +15,6 @@ use super::Failure;
 use super::args::Run as Command;
 use super::describe::{Align, counts, table};
 use super::report::{self, Style};
-use super::select::Lowered;
 use crate::diag::{Code, Diagnostic};
 use crate::program::Program;
 use crate::resources::Resources;
@@ -57,7 +56,7 @@ pub(super) fn cluster(name: &str) -> Result<Cluster, Failure> {
 /// Times a program.
 pub(super) fn timed(
     command: &Command,
-    lowered: &Lowered,
+    program: &Program,
     config: &Config,
     style: Style,
 ) -> Result<Option<Timed>, Failure> {
@@ -68,9 +67,6 @@ pub(super) fn timed(
             Some((option, _)) => Err(Failure::Usage(format!("`--{option}` needs a cluster: `--cluster NAME|FILE`"))),
             None => Ok(None),
         };
-    };
-    let Lowered::AiCpu(program) = lowered else {
-        return Err(Failure::Usage("`--cluster`: the time of AIV kernels is not simulated yet; use ai-cpu".into()));
     };
     let cluster = cluster(name)?;
     let records = command.explain || command.trace.is_some() || command.report.is_some();
