@@ -5,6 +5,7 @@ use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::instance::instantiate;
 use hcomm_core::lower::aicpu;
 use hcomm_core::operator::{CountsBy, Operator};
+use hcomm_core::product::{Limits, Release};
 use hcomm_core::program::Program;
 use hcomm_core::shape::{Layout, Shape};
 use hcomm_core::spec::{Spec, Verify};
@@ -38,6 +39,8 @@ pub struct Question<'a> {
     pub reduce: ReduceOp,
     /// Bytes of the HCCL buffer.
     pub hccl_buffer: u64,
+    /// The CANN release, for the limits of a communicator.
+    pub release: Release,
 }
 
 /// All sizes, and what was left out.
@@ -142,9 +145,10 @@ fn programs(question: &Question<'_>, left_out: &mut Vec<(String, String)>) -> Ve
         match instantiate(spec, &shape) {
             Ok(instance) => {
                 let program = aicpu::lower(&instance);
-                match question.cluster.product.admits(&program, question.dtype, question.reduce) {
-                    Ok(()) => programs.push(program),
-                    Err(fault) => left_out.push((name, fault.message)),
+                let admitted = question.cluster.product.admits(&program, question.dtype, question.reduce);
+                match admitted.err().or_else(|| Limits::of(question.release).program_overrun(&program, None)) {
+                    None => programs.push(program),
+                    Some(fault) => left_out.push((name, fault.message)),
                 }
             }
             Err(faults) => {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::chrome::{category, label};
 use crate::bound::{Bandwidth, Bound};
-use crate::time::{Recording, Timing, shares};
+use crate::time::{Recording, Stretch, Timing, shares};
 
 /// The page. `@DATA@` is where the data go.
 const PAGE: &str = include_str!("report.html");
@@ -41,13 +41,7 @@ pub fn html_report(program: &Program, timing: &Timing, about: &About<'_>) -> Str
     // Kinds of operations, by statement: what many have in common is said once.
     let mut kinds: Vec<Value> = Vec::new();
     let mut numbers = std::collections::HashMap::new();
-    let mut drawn: Vec<usize> = (0..recording.events().len()).collect();
-    if drawn.len() > DRAWN {
-        let length = |index: &usize| recording.events()[*index].end - recording.events()[*index].start;
-        drawn.sort_by(|a, b| length(b).total_cmp(&length(a)).then(a.cmp(b)));
-        drawn.truncate(DRAWN);
-        drawn.sort_unstable();
-    }
+    let drawn = drawn(recording, &path);
     let mut number_of = vec![u32::MAX; recording.events().len()];
     let mut events: Vec<Value> = Vec::new();
     for index in &drawn {
@@ -76,7 +70,8 @@ pub fn html_report(program: &Program, timing: &Timing, about: &About<'_>) -> Str
         let parts = [share.overhead, share.data, share.sharing, share.reduction].map(round);
         json!([share.name, place(share.at), share.count, round(share.time), parts])
     });
-    let mut links: Vec<_> = timing.links.iter().filter(|link| link.link.is_between_ranks()).collect();
+    let mut links: Vec<_> =
+        timing.links.iter().filter(|link| link.link.is_between_ranks() && link.load.bytes > 0.0).collect();
     links.sort_by(|a, b| b.utilisation(total).total_cmp(&a.utilisation(total)));
     let number = links.len();
     let links = links.iter().take(LINKS).map(|link| {
@@ -112,6 +107,24 @@ pub fn html_report(program: &Program, timing: &Timing, about: &About<'_>) -> Str
     // Within a script element nothing may look like its end.
     let data = data.to_string().replace("</", "<\\/").replace("<!--", "<\\!--");
     PAGE.replacen("@DATA@", &data, 1)
+}
+
+/// Which events are drawn, in order: all, or those that are longer than the others, and the critical path.
+fn drawn(recording: &Recording, path: &[Stretch]) -> Vec<usize> {
+    let events = recording.events();
+    if events.len() <= DRAWN {
+        return (0..events.len()).collect();
+    }
+    let length = |index: usize| events[index].end - events[index].start;
+    let mut lengths: Vec<f64> = (0..events.len()).map(length).collect();
+    let (_, least, _) = lengths.select_nth_unstable_by(DRAWN, |a, b| b.total_cmp(a));
+    // Of many that are equally long either all are drawn or none: some of them would look like something.
+    let least = *least * (1.0 + 1e-9);
+    let mut drawn: Vec<usize> = (0..events.len()).filter(|index| length(*index) > least).collect();
+    drawn.extend(path.iter().map(|stretch| stretch.event));
+    drawn.sort_unstable();
+    drawn.dedup();
+    drawn
 }
 
 /// To a tenth of a nanosecond: more is not seen, and makes files large.

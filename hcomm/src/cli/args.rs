@@ -234,6 +234,9 @@ pub(super) struct Tune {
     /// Bytes of the HCCL buffer (scratch) of a rank, with K, M or G.
     #[arg(long, value_parser = amount, default_value = "200M")]
     pub(super) hccl_buffer: u64,
+    /// The CANN release, which sets the limits: 8.5 (40 threads) or 9.0 (200 threads).
+    #[arg(long, value_parser = release, default_value = "9.0")]
+    pub(super) cann: Release,
     /// What to print.
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: TuneFormat,

@@ -7,7 +7,7 @@ use std::path::Path;
 use hcomm_sim::bound::{self, Bandwidth, Bound};
 use hcomm_sim::cluster::{Cluster, PRESETS};
 use hcomm_sim::picture::{self, About};
-use hcomm_sim::time::{self, Options, TimeError, Timing};
+use hcomm_sim::time::{self, LinkUse, Options, TimeError, Timing};
 use hcomm_sim::{Config, Report};
 use serde_json::{Value, json};
 
@@ -18,6 +18,7 @@ use super::report::{self, Style};
 use crate::diag::{Code, Diagnostic};
 use crate::program::Program;
 use crate::resources::Resources;
+use crate::spec::Engine;
 
 /// The longest cluster file that is read.
 const MAX_FILE: u64 = 1 << 20;
@@ -111,13 +112,14 @@ impl Timed {
         );
         let cut = if bound.cut.is_empty() { String::new() } else { format!(": {}", bound.cut) };
         text += &format!("bound      {}, efficiency {:.1} %{cut}\n", us(bound.time), 100.0 * self.efficiency());
-        let busiest = timing.links.iter().filter(|link| link.link.is_between_ranks());
+        let used = |link: &&LinkUse| link.link.is_between_ranks() && link.load.bytes > 0.0;
+        let busiest = timing.links.iter().filter(used);
         if let Some(busiest) = busiest.max_by(|a, b| a.utilisation(timing.time).total_cmp(&b.utilisation(timing.time)))
         {
-            let used = 100.0 * busiest.utilisation(timing.time);
+            let part = 100.0 * busiest.utilisation(timing.time);
             text += &format!(
-                "links      {} used; the busiest is {}: {used:.1} % of {:.1} GB/s, shared by up to {}\n",
-                timing.links.iter().filter(|link| link.link.is_between_ranks()).count(),
+                "links      {} used; the busiest is {}: {part:.1} % of {:.1} GB/s, shared by up to {}\n",
+                timing.links.iter().filter(used).count(),
                 busiest.name,
                 busiest.gbps,
                 busiest.load.most
@@ -192,7 +194,7 @@ impl Timed {
                 ),
             ];
             if let Some(need) = need {
-                facts.push(("resources".into(), counts(need, crate::spec::Engine::AiCpu)));
+                facts.push(("resources".into(), counts(need, Engine::AiCpu)));
             }
             facts.push(("checks".into(), "deadlock, notifies, races, result: hold".into()));
             facts.push(("cluster".into(), self.cluster.about.clone()));

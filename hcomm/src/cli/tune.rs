@@ -32,6 +32,7 @@ pub(super) fn tune(library: &[&Spec<'static>], command: &Command, json: bool) ->
         dtype: command.dtype,
         reduce: command.reduce.unwrap_or(ReduceOp::Sum),
         hccl_buffer: command.hccl_buffer,
+        release: command.cann,
     };
     let shows = std::io::stderr().is_terminal();
     let mut progress = |done: usize, total: usize| {
