@@ -19,6 +19,8 @@ use crate::spec::Span;
 
 /// The schema that is written and read.
 pub const SCHEMA: &str = "hcomm.program/1";
+/// The longest name or path that is read, in bytes.
+const MAX_NAME: usize = 4096;
 /// The most chunks of a slot, and cells of scratch, that are read.
 const MAX_CHUNKS: u32 = 1 << 26;
 
@@ -318,6 +320,13 @@ impl HeadJson {
     pub(crate) fn program(self) -> Result<Program, String> {
         let operator =
             Operator::from_name(&self.operator).ok_or_else(|| format!("there is no operator \"{}\"", self.operator))?;
+        // Names are printed, and must not do things to a terminal.
+        for name in self.notifies.iter().chain([&self.algorithm, &self.file]) {
+            if name.chars().any(char::is_control) || name.len() > MAX_NAME {
+                let start: String = name.chars().take(40).collect();
+                return Err(format!("{start:?} is not a name: control characters, or more than {MAX_NAME} bytes"));
+            }
+        }
         let layout = self.layout.layout()?;
         let ranks = layout.ranks();
         for (name, role) in [("root", self.root), ("src", self.src), ("dst", self.dst)] {

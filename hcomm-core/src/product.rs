@@ -55,18 +55,21 @@ impl Limits {
     pub fn program_overrun(&self, program: &Program, at: Option<crate::spec::Span>) -> Option<Diagnostic> {
         let ranks = program.num_ranks();
         (0..ranks).find_map(|rank| {
-            let (field, need, limit) = self.first_overrun(&crate::resources::of_program(program, rank))?;
-            let message = format!(
-                "`{}` needs {need} {} at {ranks} ranks, and a communicator has {limit}",
-                program.algorithm,
-                field.name()
-            );
-            let help = match field {
-                BudgetField::NotifyNumPerChannel => "use fewer named notifies",
-                _ => "bound the lanes with `par(n) for …`",
-            };
-            Some(Diagnostic::new(Code::H401, message, at).with_help(help).on(ranks, rank))
+            let need = crate::resources::of_program(program, rank);
+            Some(Diagnostic { at, ..self.overrun(&program.algorithm, ranks, &need)? }.on(ranks, rank))
         })
+    }
+
+    /// What is said where an algorithm needs more than a communicator has.
+    pub fn overrun(&self, algorithm: &str, ranks: u32, need: &Resources) -> Option<Diagnostic> {
+        let (field, need, limit) = self.first_overrun(need)?;
+        let message =
+            format!("`{algorithm}` needs {need} {} at {ranks} ranks, and a communicator has {limit}", field.name());
+        let help = match field {
+            BudgetField::NotifyNumPerChannel => "use fewer named notifies",
+            _ => "bound the lanes with `par(n) for …`",
+        };
+        Some(Diagnostic::new(Code::H401, message, None).with_help(help))
     }
 
     /// The first count that is over a limit: which, the need, the limit.
@@ -216,6 +219,13 @@ impl Product {
             }
         }
         Ok(())
+    }
+
+    /// Whether some reduction of a program is a loop on the AI CPU. That loop is not atomic as a reduction by the
+    /// hardware is: reductions into one chunk must then be ordered, as under `deterministic`.
+    pub fn reduces_on_ai_cpu(self, program: &Program, dtype: DataType, reduce: ReduceOp) -> bool {
+        let mut ops = program.ranks.iter().flat_map(|rank| &rank.threads).flatten();
+        ops.any(|op| op.kind.reduces() && self.reduction(&op.kind, dtype, reduce) == Reduction::AiCpu)
     }
 
     /// What to do where [`reduction`](Self::reduction) finds none.

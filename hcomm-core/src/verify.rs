@@ -114,6 +114,21 @@ pub fn counted(spec: &Spec<'_>) -> Vec<(u32, Resources)> {
     counted_ranks(spec).into_iter().filter_map(count).collect()
 }
 
+/// As [`counted`], with every rank count between the first and the last, up to [`CLOSELY`], so that the largest one that
+/// fits a limit can be told.
+pub fn counted_closely(spec: &Spec<'_>) -> Vec<(u32, Resources)> {
+    let mut ranks = counted_ranks(spec);
+    let last = ranks.last().copied().unwrap_or(0).min(CLOSELY);
+    ranks.extend(2..=last);
+    ranks.sort_unstable();
+    ranks.dedup();
+    let count = |ranks| Some((ranks, resources::of_layout(spec, Layout::flat(ranks)?).ok()?));
+    ranks.into_iter().filter_map(count).collect()
+}
+
+/// Up to how many ranks every rank count is counted for limits that are constants of the user's.
+pub const CLOSELY: u32 = 128;
+
 /// The first count that is over its limit at `ranks` ranks: which, the need, the limit, and the place of the limit
 /// if the algorithm declares it.
 fn overrun(spec: &Spec<'_>, ranks: u32) -> Option<(BudgetField, u64, u64, Option<SpanId>)> {

@@ -18,14 +18,20 @@
 //! their outputs would take 16 GB.
 
 pub mod aiv;
+pub mod bound;
 mod bytes;
+pub mod cluster;
 mod config;
 mod error;
 mod hang;
 mod inputs;
 mod mix;
+pub mod picture;
 mod report;
 mod scheduler;
+
+pub mod time;
+pub mod tune;
 pub mod value;
 
 pub use bytes::{Finished, Observer, run, run_with};

@@ -166,3 +166,112 @@ fn a_fault_is_json_too() {
     assert_eq!((&value["ok"], &value["diagnostics"][0]["code"]), (&Value::Bool(false), &Value::from("H402")));
     assert_eq!(value["diagnostics"][0]["file"], "hcomm-algos/src/all_reduce/ring.rs");
 }
+
+#[test]
+fn time_on_a_cluster() {
+    insta::assert_snapshot!(text("run two_shot_all_reduce --ranks 8 --count 1M --cluster a2-server --explain"));
+    let run = json("run ring_all_gather --layout 2x8 --count 1000 --cluster a2-multi");
+    let (time, bound) = (run["time_us"].as_f64().unwrap(), run["bound_us"].as_f64().unwrap());
+    assert!(0.0 < bound && bound < time, "{run}");
+    assert!((run["efficiency"].as_f64().unwrap() - bound / time).abs() < 1e-9);
+    let (alg, bus) = (run["alg_gbps"].as_f64().unwrap(), run["bus_gbps"].as_f64().unwrap());
+    assert!((alg - 16.0 * 4000.0 / time / 1e3).abs() < 1e-9 && (bus - alg * 15.0 / 16.0).abs() < 1e-9, "{run}");
+}
+
+#[test]
+fn faults_say_who_times_out() {
+    let line = "run ring_all_reduce --ranks 4 --count 1K --cluster 950-mesh --fault dead:1>2";
+    let output = hcomm(line);
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap());
+    let stuck = &json(line)["stuck"];
+    assert_eq!(stuck["transfers"][0]["link"], "ub 1>2");
+    assert_eq!(stuck["waits"][0]["timeout_s"], 1836.0);
+}
+
+#[test]
+fn traces_and_reports() {
+    let folder = std::env::temp_dir().join(format!("hcomm-pictures-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (trace, report) = (folder.join("t.json"), folder.join("r.html"));
+    let line = "run mesh_all_gather --ranks 4 --count 100 --cluster 950-clos";
+    let run = json(&format!("{line} --trace {} --report {}", trace.display(), report.display()));
+    // 4 ranks: two local copies, three lanes of five, fork and join of two of them.
+    let operations = 4 * (2 + 3 * 5 + 2 * 4);
+    let trace: Value = serde_json::from_str(&std::fs::read_to_string(trace).unwrap()).unwrap();
+    let html = std::fs::read_to_string(report).unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).collect::<Vec<_>>();
+    assert_eq!(of("X").len(), operations);
+    // Every wait takes a record, and both ends of an arrow are there.
+    let waits = of("X").iter().filter(|event| event["cat"] == "wait").count();
+    assert_eq!((of("s").len(), of("f").len()), (waits, waits));
+    let last = of("X").iter().map(|e| e["ts"].as_f64().unwrap() + e["dur"].as_f64().unwrap()).fold(0.0, f64::max);
+    assert!((last - run["time_us"].as_f64().unwrap()).abs() < 1e-9);
+    // The report loads nothing, and holds its data.
+    for outside in ["http:", "https:", "src=", "@import", "url(", "fetch("] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    let data = html.split("type=\"application/json\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let data: Value = serde_json::from_str(data).unwrap();
+    assert_eq!((data["events"].as_array().unwrap().len(), &data["operations"]), (operations, &Value::from(operations)));
+}
+
+/// The page in a browser: its script runs to the end and fills the tables, without a network.
+#[test]
+#[ignore = "needs Chromium as `chromium`"]
+fn a_browser_shows_the_report() {
+    for (ranks, algorithm) in [(8, "two_shot_all_reduce"), (256, "nhr_all_gather")] {
+        let file = std::env::temp_dir().join(format!("hcomm-report-{}-{ranks}.html", std::process::id()));
+        let run =
+            format!("run {algorithm} --ranks {ranks} --count 1000 --cluster 950-clos --report {}", file.display());
+        text(&run);
+        let page = format!("file://{}", file.display());
+        let flags =
+            ["--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND", "--dump-dom"];
+        let output = Command::new("chromium").args(flags).arg(page).output().unwrap();
+        std::fs::remove_file(file).unwrap();
+        let dom = String::from_utf8(output.stdout).unwrap();
+        assert!(dom.contains(&format!("<h1 id=\"title\">{algorithm} on {ranks} ranks</h1>")), "{dom:.2000}");
+        for table in ["shares", "links", "path"] {
+            let rows = dom.split(&format!("id=\"{table}\"")).nth(1).unwrap().split("</table>").next().unwrap();
+            assert!(rows.matches("<tr>").count() > 3, "{table}: {rows:.500}");
+        }
+        // The last thing that the script does is to size the drawing.
+        assert!(dom.contains("<canvas id=\"canvas\" width="), "the timeline was not drawn");
+    }
+}
+
+#[test]
+fn tune() {
+    insta::assert_snapshot!(text("tune all_gather --cluster a2-multi --layout 2x4 --sizes 1K,1M,256M"));
+    insta::assert_snapshot!(text("tune all_reduce --cluster 950-mesh --sizes 1K..64M --format cpp"));
+    let tune = json("tune broadcast --cluster a2-server --ranks 4 --sizes 64K");
+    assert_eq!((&tune["ranks"], &tune["sizes"][0]["bytes"]), (&Value::from(4), &Value::from(65536)));
+    let times = tune["sizes"][0]["times"].as_array().unwrap();
+    assert_eq!(times[0]["algorithm"], tune["sizes"][0]["best"]);
+    assert!(times.windows(2).all(|pair| pair[0]["time_us"].as_f64() <= pair[1]["time_us"].as_f64()));
+}
+
+#[test]
+fn errors_of_clusters_teach() {
+    let file = std::env::temp_dir().join(format!("hcomm-cluster-{}.toml", std::process::id()));
+    std::fs::write(&file, "name = \"x\"\nproduct = \"a2\"\nlayout = \"8\"\n[[level]]\nname = \"l\"\n").unwrap();
+    let of_file = refused(&format!("tune all_reduce --cluster {}", file.display()));
+    std::fs::remove_file(&file).unwrap();
+    let of_file = of_file.replace(&file.display().to_string(), "FILE");
+    let lines = [
+        "tune all_reduce --cluster a4-server",
+        "tune all_reduce --cluster a2-server --layout 2x8",
+        "tune all_reduce --cluster a2-server --sizes 1G..1K",
+        "tune sum --cluster a2-server",
+        "tune all_gather --cluster a2-server --reduce max",
+        "run ring_all_reduce --ranks 4 --count 1 --explain",
+        "run ring_all_reduce --layout 2x4 --count 1 --cluster a2-server",
+        "run ring_all_reduce --ranks 4 --count 1 --cluster a2-server --fault dead:0>9",
+        "run ring_all_reduce --ranks 4 --count 1 --cluster a2-server --fault break",
+        "run ring_all_reduce --ranks 4 --count 1 --cluster a2-server --fuse",
+    ];
+    insta::assert_snapshot!(of_file + "\n" + &lines.map(refused).join("\n"));
+}

@@ -144,7 +144,7 @@ fn check_transfer(
         }
         if owner != rank && cell.buffer != Buffer::Scratch && !options.symmetric {
             let message = format!("rank {rank} reaches into the {} of rank {owner}", cell.buffer);
-            let help = "peers may touch only `scratch`; the header `memory: symmetric;` opens `input` and `output`";
+            let help = "peers may touch only `scratch`: copy through it";
             fault(Code::H304, 4, message, help.into());
         }
     }

@@ -195,7 +195,7 @@ impl Fault {
             FaultKind::NotShared(buffer) => (
                 Code::H304,
                 format!("a peer's `{buffer}` cannot be reached: only `scratch` is shared"),
-                Some("copy through `scratch`, or declare `memory: symmetric;`".into()),
+                Some("copy through `scratch`: the owner copies in, or the reader copies out".into()),
             ),
             FaultKind::TwoPeers => (Code::H304, "both sides are a peer's: one must be this rank's".into(), None),
             FaultKind::Malformed(what) => (Code::H001, format!("the spec is not well formed: {what}"), None),

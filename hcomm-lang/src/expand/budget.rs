@@ -13,7 +13,9 @@ pub(super) fn assertions(parsed: &Parsed) -> Vec<TokenStream> {
 fn assertion(parsed: &Parsed, budget: &ConstBudget) -> TokenStream {
     let ConstBudget { field, limit, span } = budget;
     let (name, resource) = (&parsed.spec.name, field.name());
-    let needs = parsed.spec.counted.iter().map(|(ranks, counts)| {
+    // The limit is not known here, so every rank count in between is counted, for the largest that fits.
+    let counted = parsed.spec.with_spec(hcomm_core::verify::counted_closely);
+    let needs = counted.iter().map(|(ranks, counts)| {
         let need = counts.get(*field);
         quote! { (#ranks, #need) }
     });

@@ -7,3 +7,4 @@ mod hostile;
 mod operators;
 mod outputs;
 mod support;
+mod time;

@@ -3,11 +3,16 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use hcomm_sim::time::Fault;
 
 use crate::counts::Counts;
 use crate::dtype::{DataType, ReduceOp};
+use crate::operator::Operator;
 use crate::product::{Product, Release};
 use crate::shape::{Layout, MAX_RANKS};
+
+/// The largest message that is tuned for.
+const MAX_SIZE: u64 = 64 << 30;
 
 /// Collective algorithms for HCOMM: what they need, what they do, and whether they are right.
 #[derive(Debug, Parser)]
@@ -34,6 +39,8 @@ pub(super) enum Command {
     Check(Check),
     /// Run an algorithm on simulated ranks with real bytes, and compare every byte of the result.
     Run(Run),
+    /// Find the fastest algorithm for an operator on a cluster, by size, and how far it is from the bound.
+    Tune(Tune),
 }
 
 /// On which ranks.
@@ -178,8 +185,74 @@ pub(super) struct Run {
     /// AIV: Vector cores that are free on every rank, if fewer than there are blocks.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) cores: Option<u32>,
+    /// Time it on a cluster: a preset (a2-server, a2-multi, a3-superpod, 950-mesh, 950-clos), or a TOML file. The
+    /// cluster says the product.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(super) cluster: Option<String>,
+    /// Say which operations and source lines the time is made of.
+    #[arg(long)]
+    pub(super) explain: bool,
+    /// Let something go wrong: dead:FROM>TO, slow:FROM>TO:PART, stall:RANK[:MICROSECONDS], lose:FROM>TO:NOTIFY[:NTH].
+    #[arg(long, value_parser = fault)]
+    pub(super) fault: Vec<Fault>,
+    /// Write what was done when as Chrome trace events, for Perfetto.
+    #[arg(long, value_name = "FILE")]
+    pub(super) trace: Option<PathBuf>,
+    /// Write a report as one HTML file: timeline, links, critical path.
+    #[arg(long, value_name = "FILE")]
+    pub(super) report: Option<PathBuf>,
     #[command(flatten)]
     pub(super) target: Target,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Tune {
+    /// The operator: all_gather, reduce_scatter, all_reduce and so on.
+    #[arg(value_parser = operator)]
+    pub(super) operator: Operator,
+    /// The cluster: a preset (a2-server, a2-multi, a3-superpod, 950-mesh, 950-clos), or a TOML file.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(super) cluster: String,
+    /// How many ranks, on one node [default: the cluster's layout].
+    #[arg(long, value_parser = ranks, conflicts_with = "layout")]
+    pub(super) ranks: Option<Layout>,
+    /// Nodes × locals (2x4), pods × nodes × locals (2x2x4), or the ranks of each node ([3,5]).
+    #[arg(long, value_parser = layout)]
+    pub(super) layout: Option<Layout>,
+    /// Take the layout from a rank table of HCCL.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ranks", "layout"])]
+    pub(super) rank_table: Option<PathBuf>,
+    /// Bytes of the message: one (4M), several (1K,1M) or a range that doubles (1K..1G).
+    #[arg(long, value_parser = sizes, default_value = "1K..1G")]
+    pub(super) sizes: Sizes,
+    /// The element type.
+    #[arg(long, value_parser = dtype, default_value = "fp32")]
+    pub(super) dtype: DataType,
+    /// The reduction, where the operator has one.
+    #[arg(long, value_parser = reduce)]
+    pub(super) reduce: Option<ReduceOp>,
+    /// Bytes of the HCCL buffer (scratch) of a rank, with K, M or G.
+    #[arg(long, value_parser = amount, default_value = "200M")]
+    pub(super) hccl_buffer: u64,
+    /// The CANN release, which sets the limits: 8.5 (40 threads) or 9.0 (200 threads).
+    #[arg(long, value_parser = release, default_value = "9.0")]
+    pub(super) cann: Release,
+    /// What to print.
+    #[arg(long, value_enum, default_value = "table")]
+    pub(super) format: TuneFormat,
+}
+
+/// Sizes in bytes, ascending.
+pub(super) type Sizes = Vec<u64>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum TuneFormat {
+    /// For people.
+    Table,
+    /// All times of all algorithms.
+    Json,
+    /// A table for C++ to choose by.
+    Cpp,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -277,6 +350,33 @@ fn amount(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(wrong)
 }
 
+fn operator(text: &str) -> Result<Operator, String> {
+    Operator::from_name(text).ok_or_else(|| format!("operators are {}", names(&Operator::ALL)))
+}
+
+fn fault(text: &str) -> Result<Fault, String> {
+    text.parse()
+}
+
+/// `4M`, `1K,1M`, or `1K..1G`, which doubles from the first up to the last.
+fn sizes(text: &str) -> Result<Sizes, String> {
+    let mut sizes = match text.split_once("..") {
+        None => text.split(',').map(amount).collect::<Result<Sizes, String>>()?,
+        Some((first, last)) => {
+            let (first, last) = (amount(first)?, amount(last.trim_start_matches('='))?);
+            std::iter::successors(Some(first), |size| size.checked_mul(2).filter(|next| *next > *size))
+                .take_while(|size| *size <= last)
+                .collect()
+        }
+    };
+    sizes.sort_unstable();
+    sizes.dedup();
+    match sizes.last() {
+        Some(last) if *last <= MAX_SIZE && sizes[0] > 0 => Ok(sizes),
+        _ => Err("sizes are between 1 and 64G bytes, like 4M, 1K,1M or 1K..1G".into()),
+    }
+}
+
 /// Counts by rank, or by pair with a row for each sender.
 fn counts(text: &str) -> Result<Counts, String> {
     let row = |row: &str| row.split(',').map(amount).collect::<Result<Vec<u64>, String>>();
@@ -303,6 +403,16 @@ mod tests {
         assert_eq!(amount("2k"), Ok(2048));
         for wrong in ["", "M", "1.5M", "-1", "99999999999G", "é"] {
             assert!(amount(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ranges_of_sizes() {
+        assert_eq!(sizes("4M"), Ok(vec![4 << 20]));
+        assert_eq!(sizes("1K,3,1K"), Ok(vec![3, 1024]));
+        assert_eq!(sizes("1K..9K"), Ok(vec![1024, 2048, 4096, 8192]));
+        for wrong in ["", "0", "1G..1K", "0..4", "..", "1K..", "999G"] {
+            assert!(sizes(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -11,7 +11,6 @@ use crate::check::Report;
 use crate::diag::Diagnostic;
 use crate::instance::instantiate;
 use crate::lower;
-use crate::product::Limits;
 use crate::shape::{Layout, Shape};
 use crate::spec::{Engine, Spec};
 
@@ -36,10 +35,10 @@ pub(super) fn check(
     let mut findings = Findings::default();
     let (name, file) = match (&command.program, &command.algorithm) {
         (Some(path), _) => {
-            let program = select::program_of(path)?;
+            let mut program = select::program_of(path)?;
             let (name, file) = (program.frame().algorithm.clone(), program.frame().source.file.clone());
             program.admits_cores(command.cores)?;
-            findings.program(&program, false, command);
+            findings.program(&mut program, false, command);
             (name, file)
         }
         (None, name) => {
@@ -93,7 +92,7 @@ impl Findings {
             EngineArg::Aiv => select::blocks(&instance, &command.kernel).map(Lowered::Aiv).map_err(|fault| vec![fault]),
         });
         match lowered {
-            Ok(program) => self.program(&program, spec.headers.symmetric, command),
+            Ok(mut program) => self.program(&mut program, spec.headers.symmetric, command),
             Err(faults) => {
                 self.cases += 1;
                 faults.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
@@ -101,26 +100,24 @@ impl Findings {
         }
     }
 
-    fn program(&mut self, lowered: &Lowered, symmetric: bool, command: &Command) {
-        let (target, frame) = (&command.target, lowered.frame());
-        let at = frame.source.spans.first().copied();
-        let (admitted, over) = match lowered {
-            Lowered::AiCpu(program) => {
-                let admitted = match command.dtype {
-                    Some(dtype) => target.product.admits(program, dtype, command.reduce),
-                    None => target.product.admits_operations(program),
-                };
-                (admitted, Limits::of(target.cann).program_overrun(program, at))
-            }
-            Lowered::Aiv(program) => {
-                let admitted = match command.dtype {
-                    Some(dtype) => aiv::admits(target.product, program, dtype, command.reduce),
-                    None => aiv::admits_scope(target.product, &frame.shape.layout, frame.operator),
-                };
-                (admitted, None)
-            }
+    fn program(&mut self, lowered: &mut Lowered, symmetric: bool, command: &Command) {
+        let target = &command.target;
+        if let Some(dtype) = command.dtype {
+            lowered.order_reductions(target.product, dtype, command.reduce);
+        }
+        let lowered = &*lowered;
+        let frame = lowered.frame();
+        let admitted = match lowered {
+            Lowered::AiCpu(program) => match command.dtype {
+                Some(dtype) => target.product.admits(program, dtype, command.reduce),
+                None => target.product.admits_operations(program),
+            },
+            Lowered::Aiv(program) => match command.dtype {
+                Some(dtype) => aiv::admits(target.product, program, dtype, command.reduce),
+                None => aiv::admits_scope(target.product, &frame.shape.layout, frame.operator),
+            },
         };
-        admitted.err().into_iter().chain(over).for_each(|fault| add(&mut self.diagnostics, fault));
+        admitted.err().into_iter().chain(lowered.overrun(target)).for_each(|fault| add(&mut self.diagnostics, fault));
         self.cases += 1;
         self.operations += lowered.num_ops();
         self.has_in_place = frame.operator.has_in_place();

@@ -9,6 +9,8 @@ mod resources;
 mod run;
 mod select;
 mod show;
+mod time;
+mod tune;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -51,24 +53,42 @@ pub fn main(library: &[&Spec<'static>]) -> ExitCode {
             return ExitCode::from(error.exit_code().clamp(0, 2) as u8);
         }
     };
+    let mut names: Vec<&str> = library.iter().map(|spec| spec.snake).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        let _ = writeln!(std::io::stderr(), "error: there are two algorithms of the name `{}`", twice[0]);
+        return ExitCode::from(2);
+    }
     let json = args.json;
     match command(library, &args) {
-        Ok(answer) => {
-            let _ = std::io::stdout().write_all(answer.text.as_bytes());
-            ExitCode::from(u8::from(!answer.holds))
-        }
+        Ok(answer) => match write(&answer.text) {
+            Ok(()) => ExitCode::from(u8::from(!answer.holds)),
+            Err(error) => {
+                let _ = writeln!(std::io::stderr(), "error: the output could not be written: {error}");
+                ExitCode::from(1)
+            }
+        },
         Err(Failure::Usage(message)) => {
             let _ = writeln!(std::io::stderr(), "error: {message}");
             ExitCode::from(2)
         }
         Err(Failure::Fault { text, json: value }) => {
             if json {
-                let _ = writeln!(std::io::stdout(), "{value:#}");
+                let _ = write(&format!("{value:#}\n"));
             } else {
                 let _ = std::io::stderr().write_all(text.as_bytes());
             }
             ExitCode::from(1)
         }
+    }
+}
+
+/// Writes to the standard output. A closed pipe is the reader's choice.
+fn write(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
     }
 }
 
@@ -80,5 +100,6 @@ fn command(library: &[&Spec<'static>], args: &Args) -> Result<Answer, Failure> {
         Command::Show(command) => show::show(library, command, args.json, style),
         Command::Check(command) => check::check(library, command, args.json, style),
         Command::Run(command) => run::run(library, command, args.json, style),
+        Command::Tune(command) => tune::tune(library, command, args.json),
     }
 }

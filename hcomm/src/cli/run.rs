@@ -7,7 +7,7 @@ use super::args::Run as Command;
 use super::describe::{counts, counts_json};
 use super::report::{self, Style};
 use super::select::Lowered;
-use super::{Answer, Failure, select};
+use super::{Answer, Failure, select, time};
 use crate::aiv;
 use crate::counts::Counts;
 use crate::diag::{Code, Diagnostic};
@@ -19,7 +19,7 @@ use crate::sizes::SizeError;
 use crate::spec::{Engine, Spec};
 
 pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, style: Style) -> Result<Answer, Failure> {
-    let (lowered, need) = match (&command.program, &command.algorithm) {
+    let (mut lowered, need) = match (&command.program, &command.algorithm) {
         (Some(file), _) => (select::program_of(file)?, None),
         (None, name) => {
             let spec = select::algorithm(library, name.as_deref().unwrap_or_default())?;
@@ -32,14 +32,24 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
             (lowered, need)
         }
     };
+    let reduce = command.reduce.unwrap_or(ReduceOp::Sum);
+    let product = match &command.cluster {
+        Some(name) => time::cluster(name)?.product,
+        None => command.target.product,
+    };
+    lowered.order_reductions(product, command.dtype, reduce);
     let (program, engine) = (lowered.frame(), lowered.engine());
     let file = program.source.file.clone();
+    if let Some(overrun) = lowered.overrun(&command.target) {
+        return Err(report::failure(&file, &[overrun], style));
+    }
     lowered.admits_cores(command.cores)?;
     if command.reduce.is_some() && !program.operator.reduces() {
         return Err(Failure::Usage(format!("`--reduce`: {} does not reduce", program.operator)));
     }
-    let reduce = command.reduce.unwrap_or(ReduceOp::Sum);
-    let product = command.target.product;
+    if command.cluster.is_some() && engine == Engine::Aiv {
+        return Err(Failure::Usage("`--cluster`: the time of the engine aiv is not modelled yet: use ai-cpu".into()));
+    }
     let admitted = match &lowered {
         Lowered::AiCpu(program) => product.admits(program, command.dtype, reduce),
         Lowered::Aiv(program) => aiv::admits(product, program, command.dtype, reduce),
@@ -68,14 +78,36 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
             let diagnostic = Diagnostic::new(Code::H401, error.to_string(), program.source.spans.first().copied());
             report::failure(&file, &[diagnostic.with_help("give it more with `--hccl-buffer`")], style)
         }
+        // What the checks have found is why.
+        RunError::Program { .. } | RunError::Operation { .. } if !found.is_empty() => {
+            report::failure(&file, &found, style)
+        }
         error => Failure::Usage(error.to_string()),
     })?;
-    found.extend(report.diagnostics());
+    if found.is_empty() {
+        found.extend(report.diagnostics());
+    }
+    let holds = proven && report.ok();
+    // The time of what is wrong says nothing.
+    let timed = if holds { time::timed(command, program, &config, style)? } else { None };
     let text = match json {
-        true => format!("{:#}\n", value(program, engine, need.as_ref(), &report, &found)),
-        false => summary(command, &lowered, need.as_ref(), &report, proven) + &report::text(&file, &found, style),
+        true => {
+            let mut value = value(program, engine, need.as_ref(), &report, &found);
+            if let Some(timed) = &timed {
+                timed.json(program, &mut value);
+            }
+            format!("{value:#}\n")
+        }
+        false => {
+            let time = timed.as_ref().map(|timed| timed.text(program, command.explain)).unwrap_or_default();
+            let summary = summary(command, &lowered, need.as_ref(), &report, proven);
+            summary + &time + &report::text(&file, &found, style)
+        }
     };
-    Ok(Answer { text, holds: proven && report.ok() })
+    if let Some(timed) = &timed {
+        timed.pictures(command, program, &config, need.as_ref(), &report)?;
+    }
+    Ok(Answer { text, holds: holds && timed.is_none_or(|timed| timed.completes()) })
 }
 
 /// Counts where one number is given: the same for all, or in the V operators 0, 1 and 2 times as many in turn.
@@ -133,7 +165,8 @@ fn summary(command: &Command, lowered: &Lowered, need: Option<&Resources>, repor
         "{verdict}{} compared{identical}, {}\n",
         plural(report.bytes_checked, "byte"),
         match report.mismatches.count {
-            0 => "all as they must be".into(),
+            0 if report.ok() => "all as they must be".into(),
+            0 => "which are right, but the run is not".into(),
             n => plural(n, "element") + " not as they must be",
         }
     )

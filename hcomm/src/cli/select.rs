@@ -8,11 +8,12 @@ use super::report::{self, Style};
 use crate::aiv;
 use crate::check;
 use crate::diag::Diagnostic;
+use crate::dtype::{DataType, ReduceOp};
 use crate::instance::{Instance, instantiate};
 use crate::lower;
-use crate::product::Limits;
+use crate::product::{Limits, Product};
 use crate::program::Program;
-use crate::resources::Resources;
+use crate::resources::{self, Resources};
 use crate::shape::Shape;
 use crate::spec::{Engine, Spec};
 
@@ -148,6 +149,25 @@ impl Lowered {
         if self.engine() == Engine::Aiv { Ok(()) } else { no_cores(cores) }
     }
 
+    /// What the reductions of a type ask of it: those that the AI CPU computes have to be ordered.
+    pub(super) fn order_reductions(&mut self, product: Product, dtype: DataType, reduce: ReduceOp) {
+        if let Lowered::AiCpu(program) = self
+            && product.reduces_on_ai_cpu(program, dtype, reduce)
+        {
+            program.deterministic = true;
+        }
+    }
+
+    /// What it needs that a communicator does not have.
+    pub(super) fn overrun(&self, target: &Target) -> Option<Diagnostic> {
+        match self {
+            Lowered::AiCpu(program) => {
+                Limits::of(target.cann).program_overrun(program, program.source.spans.first().copied())
+            }
+            Lowered::Aiv(_) => None,
+        }
+    }
+
     /// All that is wrong with it.
     pub(super) fn check(&self, symmetric: bool, cores: Option<u32>) -> check::Report {
         match self {
@@ -196,8 +216,16 @@ pub(super) fn program(
     target: &Target,
     style: Style,
 ) -> Result<Lowered, Failure> {
-    let instance = instance(spec, shape, style)?;
     let fail = |diagnostic: Diagnostic| report::failure(spec.file, &[diagnostic], style);
+    // Counting is quick, and what does not fit need not be built.
+    if kernel.engine == EngineArg::AiCpu
+        && let Ok(need) = resources::of_shape(spec, shape)
+        && let Some(overrun) = Limits::of(target.cann).overrun(spec.snake, shape.ranks(), &need)
+    {
+        let at = spec.spans.first().copied();
+        return Err(fail(Diagnostic { at, ..overrun }));
+    }
+    let instance = instance(spec, shape, style)?;
     if kernel.engine == EngineArg::Aiv {
         if target.fuse {
             return Err(Failure::Usage(
@@ -208,9 +236,6 @@ pub(super) fn program(
         return blocks(&instance, kernel).map(Lowered::Aiv).map_err(fail);
     }
     let mut program = lower::aicpu::lower(&instance);
-    if let Some(diagnostic) = Limits::of(target.cann).program_overrun(&program, spec.spans.first().copied()) {
-        return Err(fail(diagnostic));
-    }
     if target.fuse {
         lower::fuse::fuse_notify(&mut program, target.product).map_err(fail)?;
     }

@@ -1,0 +1,133 @@
+//! A report as one HTML file that needs nothing else: the page is `report.html`, with the data put into it as JSON.
+
+use hcomm_core::program::Program;
+use serde_json::{Value, json};
+
+use super::chrome::{category, label};
+use crate::bound::{Bandwidth, Bound};
+use crate::time::{Recording, Stretch, Timing, shares};
+
+/// The page. `@DATA@` is where the data go.
+const PAGE: &str = include_str!("report.html");
+/// The most operations that are drawn: the longest ones of a run that has more.
+const DRAWN: usize = 150_000;
+/// The most links that are listed, the busiest ones.
+const LINKS: usize = 64;
+/// The most stretches of the critical path that are listed.
+const PATH: usize = 2_000;
+
+/// What a report tells beside the timing.
+#[derive(Clone, Debug)]
+pub struct About<'a> {
+    /// The cluster's name.
+    pub cluster: &'a str,
+    /// The bound.
+    pub bound: &'a Bound,
+    /// Bandwidths.
+    pub bandwidth: Bandwidth,
+    /// Further lines for the head of the page: what was run, resources, checks.
+    pub facts: Vec<(String, String)>,
+}
+
+/// The report of a recorded run.
+pub fn html_report(program: &Program, timing: &Timing, about: &About<'_>) -> String {
+    let empty = Recording::default();
+    let recording = timing.recording.as_ref().unwrap_or(&empty);
+    let path = recording.critical_path();
+    let total = timing.time.max(f64::MIN_POSITIVE);
+    let place = |at: hcomm_core::ids::SpanId| {
+        program.source.spans.get(at.index()).map(|at| format!("{}:{}", program.source.file, at.line))
+    };
+    // Kinds of operations, by statement: what many have in common is said once.
+    let mut kinds: Vec<Value> = Vec::new();
+    let mut numbers = std::collections::HashMap::new();
+    let drawn = drawn(recording, &path);
+    let mut number_of = vec![u32::MAX; recording.events().len()];
+    let mut events: Vec<Value> = Vec::new();
+    for index in &drawn {
+        let event = &recording.events()[*index];
+        let Some(op) = recording.op(program, event) else { continue };
+        let key = (label(program, &op.kind), op.at);
+        let kind = *numbers.entry(key).or_insert_with_key(|(label, at)| {
+            kinds.push(json!([label, category(&op.kind), place(*at)]));
+            kinds.len() - 1
+        });
+        let (rank, thread, _) = recording.place(event);
+        number_of[*index] = events.len() as u32;
+        events.push(json!([rank, thread, kind, round(event.start), round(event.end), event.round]));
+    }
+    let on_path: Vec<u32> =
+        path.iter().filter_map(|stretch| number_of.get(stretch.event)).copied().filter(|n| *n != u32::MAX).collect();
+    let listed = path.iter().take(PATH).filter_map(|stretch| {
+        let event = &recording.events()[stretch.event];
+        let op = recording.op(program, event)?;
+        let (rank, thread, _) = recording.place(event);
+        let parts = [stretch.overhead, stretch.data, stretch.sharing, stretch.reduction].map(round);
+        Some(json!([rank, thread, label(program, &op.kind), place(op.at), round(event.end), parts]))
+    });
+    let shares = shares(recording, program, &path);
+    let shares = shares.iter().map(|share| {
+        let parts = [share.overhead, share.data, share.sharing, share.reduction].map(round);
+        json!([share.name, place(share.at), share.count, round(share.time), parts])
+    });
+    let mut links: Vec<_> =
+        timing.links.iter().filter(|link| link.link.is_between_ranks() && link.load.bytes > 0.0).collect();
+    links.sort_by(|a, b| b.utilisation(total).total_cmp(&a.utilisation(total)));
+    let number = links.len();
+    let links = links.iter().take(LINKS).map(|link| {
+        json!([link.name, link.gbps, link.load.bytes, link.load.busy / total, link.utilisation(total), link.load.most])
+    });
+    let threads: Vec<usize> = program.ranks.iter().map(|rank| rank.threads.len()).collect();
+    let mut facts = about.facts.clone();
+    if let Some(stuck) = &timing.stuck {
+        facts.push(("does not end".into(), stuck.to_string()));
+    }
+    let data = json!({
+        "title": format!("{} on {} ranks", program.algorithm, program.num_ranks()),
+        "operator": program.operator.name(),
+        "cluster": about.cluster,
+        "facts": facts,
+        "time": timing.time,
+        "bound": about.bound.time,
+        "cut": about.bound.cut,
+        "alg": about.bandwidth.alg,
+        "bus": about.bandwidth.bus,
+        "threads": threads,
+        "kinds": kinds,
+        "events": events,
+        "recorded": recording.events().len(),
+        "operations": timing.operations,
+        "onPath": on_path,
+        "path": listed.collect::<Vec<_>>(),
+        "pathLength": path.len(),
+        "shares": shares.collect::<Vec<_>>(),
+        "links": links.collect::<Vec<_>>(),
+        "linkCount": number,
+    });
+    // Within a script element nothing may look like its end.
+    let data = data.to_string().replace("</", "<\\/").replace("<!--", "<\\!--");
+    PAGE.replacen("@DATA@", &data, 1)
+}
+
+/// Which events are drawn, in order: all, or those that are longer than the others, and the critical path.
+fn drawn(recording: &Recording, path: &[Stretch]) -> Vec<usize> {
+    let events = recording.events();
+    if events.len() <= DRAWN {
+        return (0..events.len()).collect();
+    }
+    let length = |index: usize| events[index].end - events[index].start;
+    let mut lengths: Vec<f64> = (0..events.len()).map(length).collect();
+    let (_, least, _) = lengths.select_nth_unstable_by(DRAWN, |a, b| b.total_cmp(a));
+    // Of many that are equally long either all are drawn or none: some of them would look like something.
+    let least = *least * (1.0 + 1e-9);
+    let mut drawn: Vec<usize> = (0..events.len()).filter(|index| length(*index) > least).collect();
+    drawn.extend(path.iter().map(|stretch| stretch.event));
+    drawn.sort_unstable();
+    drawn.dedup();
+    drawn
+}
+
+/// To a tenth of a nanosecond: more is not seen, and makes files large.
+fn round(ns: f64) -> f64 {
+    (ns * 10.0).round() / 10.0
+}

@@ -1,0 +1,446 @@
+//! The simulation: threads go on as far as they can on their own, and transfers begin and end in the order of time.
+//!
+//! Notifies need no order among themselves: a record says when it arrives, and a wait ends then or when its thread
+//! comes to it, whichever is later. So a thread runs through its records and waits at once, with a clock of its own, and
+//! only beginnings and ends of transfers go through the queue.
+
+use hcomm_core::sizes::{Round, Rounds};
+
+use super::flows::Flows;
+use super::queue::Queue;
+use super::record::{Event, NO_EVENT, Recording};
+use super::schedule::{Amount, Kind, NO_PATH, Schedule, Step};
+use crate::bytes::plan::NO_NOTIFY;
+use crate::cluster::{Engine as Costs, PathId};
+
+/// Times that differ by less than this part are equal: sums of the same costs in another order.
+const EQUAL: f64 = 1e-12;
+/// No thread.
+const NOBODY: u32 = u32::MAX;
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It can go on.
+    Ready,
+    /// It waits for a notify.
+    Waits,
+    /// Its transfer is going to begin.
+    Begins,
+    /// Its transfer is on its links.
+    Flows,
+    /// What it has transferred is being reduced.
+    Reduces,
+    /// It has ended.
+    Done,
+    /// Its rank has stalled.
+    Stalled,
+}
+
+/// A thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task {
+    pub(super) at: u32,
+    pub(super) round: u32,
+    pub(super) state: State,
+    /// The path of the transfer right before, which the next one follows without a latency.
+    last_path: PathId,
+    pub(super) clock: f64,
+    bytes: f64,
+}
+
+/// A notify.
+#[derive(Clone, Copy, Debug)]
+struct Flag {
+    /// When it was set, if it is.
+    arrives: f64,
+    is_set: bool,
+    waiter: u32,
+}
+
+/// What is remembered of the operation at hand, where operations are recorded.
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    start: f64,
+    flow: f64,
+    arrived: f64,
+    alone: f64,
+    /// The event before in the thread.
+    last: u32,
+}
+
+/// A record that is going to be lost: the notify, and after how many.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lose {
+    pub(super) notify: u32,
+    pub(super) after: u64,
+}
+
+/// What the simulation is given beside the program.
+pub(super) struct Setup {
+    pub(super) costs: Costs,
+    pub(super) rounds: Rounds,
+    pub(super) record: Option<usize>,
+    /// By rank: from when on it starts nothing.
+    pub(super) stalls: Option<Vec<f64>>,
+    pub(super) lose: Vec<Lose>,
+    /// After which time to give up.
+    pub(super) stop_after: f64,
+}
+
+/// A record that found its notify set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Overrun {
+    pub(super) thread: u32,
+    pub(super) step: u32,
+    pub(super) round: u32,
+}
+
+pub(super) struct Engine<'s, 'p> {
+    pub(super) schedule: &'s Schedule<'p>,
+    setup: Setup,
+    pub(super) tasks: Vec<Task>,
+    flags: Vec<Flag>,
+    queue: Queue,
+    pub(super) flows: Flows,
+    ready: Vec<u32>,
+    amounts: Amounts,
+    pub(super) overruns: (u64, Option<Overrun>),
+    pub(super) steps: u64,
+    pub(super) now: f64,
+    pub(super) is_stopped: bool,
+    /// That more operations were carried out than could be recorded.
+    pub(super) is_full: bool,
+    notes: Vec<Note>,
+    flag_events: Vec<u32>,
+    pub(super) recording: Recording,
+}
+
+/// Bytes of moves: by round where counts differ, once for all and once for the last round where they do not.
+enum Amounts {
+    Tables { rounds: u32, usual: Vec<Amount>, last: Vec<Amount> },
+    Rounds(Vec<Round>),
+}
+
+impl Amounts {
+    fn new(schedule: &Schedule<'_>, rounds: &Rounds) -> Amounts {
+        if schedule.rounds_are_alike() {
+            let last = rounds.rounds - 1;
+            return Amounts::Tables {
+                rounds: rounds.rounds as u32,
+                usual: schedule.amounts(&rounds.round(0)),
+                last: schedule.amounts(&rounds.round(last)),
+            };
+        }
+        Amounts::Rounds((0..rounds.rounds).map(|round| rounds.round(round)).collect())
+    }
+
+    fn of(&self, schedule: &Schedule<'_>, step: &Step, round: u32) -> Amount {
+        match self {
+            Amounts::Tables { rounds, usual, last } => {
+                let table = if round + 1 == *rounds { last } else { usual };
+                table[step.size as usize]
+            }
+            Amounts::Rounds(rounds) => schedule.amount(step.size, &rounds[round as usize]),
+        }
+    }
+}
+
+impl<'s, 'p> Engine<'s, 'p> {
+    pub(super) fn new(schedule: &'s Schedule<'p>, flows: Flows, setup: Setup) -> Engine<'s, 'p> {
+        let threads = schedule.threads.len();
+        let task = |begin| Task {
+            at: begin,
+            round: 0,
+            state: State::Ready,
+            last_path: NO_PATH,
+            clock: setup.costs.launch,
+            bytes: 0.0,
+        };
+        let flag = Flag { arrives: 0.0, is_set: false, waiter: NOBODY };
+        let recorded = if setup.record.is_some() { threads } else { 0 };
+        let start = setup.costs.launch;
+        let note = Note { start, flow: start, arrived: start, alone: 0.0, last: NO_EVENT };
+        let mut ready: Vec<u32> = (0..threads as u32).collect();
+        ready.reverse();
+        Engine {
+            schedule,
+            tasks: schedule.threads.iter().map(|thread| task(thread.begin)).collect(),
+            flags: vec![flag; schedule.notifies.len()],
+            queue: Queue::new(threads),
+            flows,
+            ready,
+            amounts: Amounts::new(schedule, &setup.rounds),
+            overruns: (0, None),
+            steps: 0,
+            now: start,
+            is_stopped: false,
+            is_full: false,
+            notes: vec![note; recorded],
+            flag_events: vec![NO_EVENT; if recorded > 0 { schedule.notifies.len() } else { 0 }],
+            recording: if recorded > 0 { Recording::new(schedule) } else { Recording::default() },
+            setup,
+        }
+    }
+
+    /// Runs until nothing goes on.
+    pub(super) fn run(&mut self) {
+        loop {
+            self.go_on();
+            let Some((now, _)) = self.queue.first() else { return };
+            if now > self.setup.stop_after {
+                self.is_stopped = true;
+                return;
+            }
+            self.now = now;
+            let until = now * (1.0 + EQUAL);
+            while let Some((time, thread)) = self.queue.first().filter(|(time, _)| *time <= until) {
+                self.happen(thread, time);
+                self.go_on();
+            }
+            self.flows.share(now, &mut self.queue);
+        }
+    }
+
+    /// Lets all threads go on that can.
+    fn go_on(&mut self) {
+        while let Some(thread) = self.ready.pop() {
+            self.run_thread(thread);
+        }
+    }
+
+    /// A transfer begins or ends.
+    fn happen(&mut self, thread: u32, time: f64) {
+        let task = self.tasks[thread as usize];
+        let step = self.schedule.steps[task.at as usize];
+        match task.state {
+            State::Begins => {
+                self.tasks[thread as usize].state = State::Flows;
+                self.flows.begin(thread, step.path, task.bytes, time, &mut self.queue);
+            }
+            State::Flows => {
+                self.queue.remove(thread);
+                self.flows.end(thread, time);
+                if let Some(note) = self.notes.get_mut(thread as usize) {
+                    note.arrived = time;
+                }
+                let inline = self.schedule.inline[step.path as usize];
+                if step.kind == Kind::MoveReduce && inline != NO_PATH {
+                    self.tasks[thread as usize].state = State::Reduces;
+                    self.flows.begin(thread, inline, task.bytes, time, &mut self.queue);
+                } else {
+                    self.moved(thread, &step, time);
+                }
+            }
+            State::Reduces => {
+                self.queue.remove(thread);
+                self.flows.end(thread, time);
+                self.moved(thread, &step, time);
+            }
+            _ => self.queue.remove(thread),
+        }
+    }
+
+    /// A move has ended.
+    fn moved(&mut self, thread: u32, step: &Step, time: f64) {
+        let task = &mut self.tasks[thread as usize];
+        task.clock = time;
+        task.state = State::Ready;
+        let event = self.record(thread, time, None);
+        if step.notify != NO_NOTIFY {
+            // The record follows the data on their way.
+            self.set(step.notify, time, event, (thread, step));
+            self.tasks[thread as usize].last_path = NO_PATH;
+        }
+        self.tasks[thread as usize].at += 1;
+        self.ready.push(thread);
+    }
+
+    fn run_thread(&mut self, thread: u32) {
+        let schedule = self.schedule;
+        let range = schedule.threads[thread as usize];
+        let costs = self.setup.costs;
+        loop {
+            let task = &mut self.tasks[thread as usize];
+            if task.at == range.end {
+                if u64::from(task.round) + 1 < self.setup.rounds.rounds && range.begin < range.end {
+                    task.round += 1;
+                    task.at = range.begin;
+                    continue;
+                }
+                task.state = State::Done;
+                return;
+            }
+            if let Some(stalls) = &self.setup.stalls
+                && task.clock >= stalls[range.rank as usize]
+            {
+                task.state = State::Stalled;
+                return;
+            }
+            let step = &schedule.steps[task.at as usize];
+            let start = task.clock;
+            match step.kind {
+                Kind::ThreadRecord | Kind::ChannelRecord => {
+                    let (cost, latency) = match step.kind {
+                        Kind::ThreadRecord => (costs.thread_record, 0.0),
+                        _ => (costs.channel_record, self.flows.route(step.path).notify_latency),
+                    };
+                    task.clock += cost;
+                    task.last_path = NO_PATH;
+                    let end = task.clock;
+                    let event = self.record(thread, end, Some(start));
+                    self.set(step.notify, end + latency, event, (thread, step));
+                    self.tasks[thread as usize].at += 1;
+                }
+                Kind::Wait => {
+                    let flag = &mut self.flags[step.notify as usize];
+                    task.last_path = NO_PATH;
+                    if !flag.is_set {
+                        flag.waiter = thread;
+                        task.state = State::Waits;
+                        return;
+                    }
+                    flag.is_set = false;
+                    let arrives = flag.arrives;
+                    self.waited(thread, step.notify, arrives);
+                }
+                Kind::Local | Kind::Move | Kind::MoveReduce => {
+                    let amount = self.amounts.of(schedule, step, task.round);
+                    if amount.pieces == 0 {
+                        // Nothing is moved, and the notify that went with it is recorded all the same.
+                        let is_record = step.notify != NO_NOTIFY;
+                        task.clock += if is_record { costs.channel_record } else { 0.0 };
+                        let end = task.clock;
+                        let event = self.record(thread, end, Some(start));
+                        if is_record {
+                            let latency = self.flows.route(step.path).notify_latency;
+                            self.set(step.notify, end + latency, event, (thread, step));
+                            self.tasks[thread as usize].last_path = NO_PATH;
+                        }
+                        self.tasks[thread as usize].at += 1;
+                        continue;
+                    }
+                    let each = if step.kind == Kind::Local { costs.local } else { costs.transfer };
+                    let mut begin = start + each * f64::from(amount.pieces);
+                    let mut alone = 0.0;
+                    if step.path != NO_PATH {
+                        let route = self.flows.route(step.path);
+                        if step.path != task.last_path {
+                            begin += route.latency;
+                        }
+                        alone = amount.bytes / route.gbps;
+                    }
+                    task.last_path = step.path;
+                    task.bytes = amount.bytes;
+                    if let Some(note) = self.notes.get_mut(thread as usize) {
+                        let last = note.last;
+                        *note = Note { start, flow: begin, arrived: begin, alone, last };
+                    }
+                    if step.path == NO_PATH {
+                        task.clock = begin;
+                        self.record(thread, begin, None);
+                        self.tasks[thread as usize].at += 1;
+                    } else {
+                        task.state = State::Begins;
+                        self.queue.set(thread, begin);
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sets a notify, and lets go on who waits for it.
+    fn set(&mut self, notify: u32, arrives: f64, event: u32, (thread, step): (u32, &Step)) {
+        if !self.setup.lose.is_empty() && self.is_lost(notify) {
+            return;
+        }
+        if let Some(slot) = self.flag_events.get_mut(notify as usize) {
+            *slot = event;
+        }
+        let flag = &mut self.flags[notify as usize];
+        if flag.waiter != NOBODY {
+            let waiter = std::mem::replace(&mut flag.waiter, NOBODY);
+            self.waited(waiter, notify, arrives);
+            self.tasks[waiter as usize].state = State::Ready;
+            self.ready.push(waiter);
+        } else if flag.is_set {
+            let at = self.tasks[thread as usize].at;
+            debug_assert_eq!(self.schedule.steps[at as usize].notify, step.notify, "the record at hand");
+            self.overruns.0 += 1;
+            self.overruns.1.get_or_insert(Overrun { thread, step: at, round: self.tasks[thread as usize].round });
+        } else {
+            (flag.is_set, flag.arrives) = (true, arrives);
+        }
+    }
+
+    fn is_lost(&mut self, notify: u32) -> bool {
+        let mut lost = false;
+        for lose in self.setup.lose.iter_mut().filter(|lose| lose.notify == notify) {
+            lost |= lose.after == 0;
+            lose.after = lose.after.wrapping_sub(1);
+        }
+        lost
+    }
+
+    /// A wait has ended.
+    fn waited(&mut self, thread: u32, notify: u32, arrives: f64) {
+        let task = &mut self.tasks[thread as usize];
+        let (start, is_held_up) = (task.clock, arrives > task.clock);
+        task.clock = task.clock.max(arrives) + self.setup.costs.wait;
+        let end = task.clock;
+        let cause = self.flag_events.get(notify as usize).copied().unwrap_or(NO_EVENT);
+        let number = self.record(thread, end, Some(start));
+        if cause != NO_EVENT
+            && let Some(event) = self.recording.events.get_mut(number as usize)
+        {
+            event.record = cause;
+            if is_held_up {
+                (event.cause, event.is_held_up) = (cause, true);
+            }
+        }
+        self.tasks[thread as usize].at += 1;
+    }
+
+    /// Counts an operation that has ended, and remembers it if that is asked for. Returns its number.
+    ///
+    /// `start` is given for what moves nothing.
+    fn record(&mut self, thread: u32, end: f64, start: Option<f64>) -> u32 {
+        self.steps += 1;
+        let Some(note) = self.notes.get_mut(thread as usize) else { return NO_EVENT };
+        if self.setup.record.is_none_or(|most| self.recording.events.len() >= most) {
+            self.is_full = true;
+            return NO_EVENT;
+        }
+        if let Some(start) = start {
+            *note = Note { start, flow: end, arrived: end, alone: 0.0, last: note.last };
+        }
+        let number = self.recording.events.len() as u32;
+        let cause = std::mem::replace(&mut note.last, number);
+        let Note { start, flow, arrived, alone, .. } = *note;
+        let Task { at, round, .. } = self.tasks[thread as usize];
+        self.recording.events.push(Event {
+            step: at,
+            round,
+            start,
+            flow,
+            arrived,
+            end,
+            alone,
+            cause,
+            record: NO_EVENT,
+            is_held_up: false,
+        });
+        number
+    }
+
+    /// How many rounds there are.
+    pub(super) fn rounds(&self) -> u64 {
+        self.setup.rounds.rounds
+    }
+
+    /// Notifies that are set, by number.
+    pub(super) fn set_flags(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..).zip(&self.flags).filter(|(_, flag)| flag.is_set).map(|(notify, _)| notify)
+    }
+}

@@ -1,0 +1,173 @@
+//! What was done when, and the critical path through it.
+
+use super::schedule::Schedule;
+use hcomm_core::ids::SpanId;
+use hcomm_core::program::{Op, Program};
+
+/// No event.
+pub(super) const NO_EVENT: u32 = u32::MAX;
+
+/// An operation that was carried out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// Its place among all operations of the program, thread by thread.
+    pub(super) step: u32,
+    /// The round.
+    pub round: u32,
+    /// When its thread came to it, in nanoseconds.
+    pub start: f64,
+    /// When its data began to flow; the start where there are none.
+    pub flow: f64,
+    /// When its data had arrived, before they were reduced.
+    pub arrived: f64,
+    /// When it ended.
+    pub end: f64,
+    /// How long its data would take with all links to themselves.
+    pub alone: f64,
+    /// The record that a wait was held up by, or that of the event before it in its thread.
+    pub(super) cause: u32,
+    /// The record that a wait took.
+    pub(super) record: u32,
+    /// Whether a wait was held up until the record arrived.
+    pub is_held_up: bool,
+}
+
+/// All operations that were carried out, in the order of their ends by thread.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    pub(super) events: Vec<Event>,
+    /// First operation of every thread, and one past the last.
+    pub(super) first: Vec<u32>,
+    /// Rank and thread, by the same number.
+    pub(super) threads: Vec<(u32, u32)>,
+}
+
+/// A stretch of the critical path: an operation, and what its time on the path went to. Times in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// The operation, by its number in the recording.
+    pub event: usize,
+    /// Until its data began to flow: the engine and the latency of the path; all of a record or wait.
+    pub overhead: f64,
+    /// The data, as if they had all links to themselves.
+    pub data: f64,
+    /// What sharing links with others added.
+    pub sharing: f64,
+    /// Reduction of what has arrived.
+    pub reduction: f64,
+}
+
+impl Recording {
+    pub(super) fn new(schedule: &Schedule<'_>) -> Recording {
+        let mut first: Vec<u32> = schedule.threads.iter().map(|thread| thread.begin).collect();
+        first.push(schedule.steps.len() as u32);
+        let threads = schedule.threads.iter().map(|thread| (thread.rank, thread.thread)).collect();
+        Recording { events: Vec::new(), first, threads }
+    }
+
+    /// All operations that were carried out. Those of a thread are in order.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The rank, the thread and the operation's place in the thread.
+    pub fn place(&self, event: &Event) -> (u32, u32, usize) {
+        let thread = self.first.partition_point(|first| *first <= event.step).saturating_sub(1);
+        // A thread without operations begins where the next one does.
+        let (rank, number) = self.threads.get(thread).copied().unwrap_or_default();
+        (rank, number, (event.step - self.first.get(thread).copied().unwrap_or(0)) as usize)
+    }
+
+    /// The operation of an event.
+    pub fn op<'p>(&self, program: &'p Program, event: &Event) -> Option<&'p Op> {
+        let (rank, thread, op) = self.place(event);
+        program.ranks.get(rank as usize)?.threads.get(thread as usize)?.get(op)
+    }
+
+    /// The event whose end let this one begin or go on.
+    pub fn cause(&self, event: &Event) -> Option<usize> {
+        if event.cause == NO_EVENT { None } else { Some(event.cause as usize) }
+    }
+
+    /// The event of the record that a wait took.
+    pub fn record_of(&self, event: &Event) -> Option<usize> {
+        if event.record == NO_EVENT { None } else { Some(event.record as usize) }
+    }
+
+    /// The chain of operations that ends last, each the cause of the next, from the first to the last.
+    pub fn critical_path(&self) -> Vec<Stretch> {
+        let last = (0..self.events.len()).max_by(|a, b| {
+            let (a, b) = (&self.events[*a], &self.events[*b]);
+            // Of those that end together the first one.
+            a.end.total_cmp(&b.end).then(b.step.cmp(&a.step))
+        });
+        let mut path = Vec::new();
+        let mut next = last;
+        while let Some(index) = next {
+            let event = &self.events[index];
+            next = self.cause(event);
+            let begin = next.map_or(event.start, |cause| self.events[cause].end);
+            let data = event.alone.min(event.arrived - event.flow).max(0.0);
+            path.push(Stretch {
+                event: index,
+                overhead: event.flow.max(begin) - begin,
+                data,
+                sharing: event.arrived - event.flow - data,
+                reduction: event.end - event.arrived,
+            });
+        }
+        path.reverse();
+        path
+    }
+}
+
+/// What the critical path is made of, by statement and operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// The statement.
+    pub at: SpanId,
+    /// HCOMM's name of the operation.
+    pub name: &'static str,
+    /// How many of them are on the path.
+    pub count: u64,
+    /// Their time, in nanoseconds, and its parts.
+    pub time: f64,
+    /// Engine and latency.
+    pub overhead: f64,
+    /// Data, as if alone.
+    pub data: f64,
+    /// Sharing of links.
+    pub sharing: f64,
+    /// Reduction.
+    pub reduction: f64,
+}
+
+/// The critical path by statement and operation, the largest share first.
+pub fn shares(recording: &Recording, program: &Program, path: &[Stretch]) -> Vec<Share> {
+    let mut shares: Vec<Share> = Vec::new();
+    for stretch in path {
+        let Some(op) = recording.op(program, &recording.events[stretch.event]) else { continue };
+        let name = op.kind.name();
+        let index = shares.iter().position(|share| (share.at, share.name) == (op.at, name)).unwrap_or_else(|| {
+            let (count, time, overhead, data, sharing, reduction) = Default::default();
+            shares.push(Share { at: op.at, name, count, time, overhead, data, sharing, reduction });
+            shares.len() - 1
+        });
+        let share = &mut shares[index];
+        share.count += 1;
+        share.overhead += stretch.overhead;
+        share.data += stretch.data;
+        share.sharing += stretch.sharing;
+        share.reduction += stretch.reduction;
+        share.time = share.overhead + share.data + share.sharing + share.reduction;
+    }
+    shares.sort_by(|a, b| b.time.total_cmp(&a.time));
+    shares
+}
+
+impl Event {
+    /// Whether the operation moves data.
+    pub fn moves(&self) -> bool {
+        self.arrived > self.start || self.alone > 0.0
+    }
+}
