@@ -18,14 +18,18 @@ pub(super) fn list(library: &[&Spec<'static>], json: bool) -> Answer {
                     "engines": engines,
                     "max_ranks": spec.headers.max_ranks,
                     "layouts": layouts(spec),
+                    "cost": cost(spec.doc),
                     "doc": spec.doc.trim(),
                 })
             })
             .collect();
         format!("{:#}\n", serde_json::Value::Array(algorithms))
     } else {
-        let mut rows =
-            vec![["ALGORITHM", "OPERATOR", "ENGINES", "MAX RANKS", "WHAT IT IS"].map(str::to_owned).to_vec()];
+        let mut rows = vec![
+            ["ALGORITHM", "OPERATOR", "ENGINES", "MAX RANKS", "LAYOUTS", "WHAT IT IS", "COST"]
+                .map(str::to_owned)
+                .to_vec(),
+        ];
         for spec in library {
             let engines: Vec<&str> = engines(spec).iter().map(|engine| engine.name()).collect();
             rows.push(vec![
@@ -33,10 +37,14 @@ pub(super) fn list(library: &[&Spec<'static>], json: bool) -> Answer {
                 spec.operator.name().to_owned(),
                 engines.join(" "),
                 spec.headers.max_ranks.map_or("-".into(), |max| max.to_string()),
+                layouts(spec).join(", "),
                 summary(spec.doc),
+                cost(spec.doc),
             ]);
         }
-        table(&rows, &[Align::Left, Align::Left, Align::Left, Align::Right, Align::Left])
+        let mut align = [Align::Left; 7];
+        align[3] = Align::Right;
+        table(&rows, &align)
     };
     Answer { text, holds: true }
 }
@@ -47,6 +55,15 @@ fn summary(doc: &str) -> String {
     let paragraph = words.join(" ");
     let end = paragraph.find(". ").unwrap_or(paragraph.len());
     paragraph[..end].trim_end_matches('.').to_owned()
+}
+
+/// The sentence of a doc comment that begins with `Cost`, without that word; empty if there is none.
+fn cost(doc: &str) -> String {
+    let words: Vec<&str> = doc.split_whitespace().collect();
+    let text = words.join(" ");
+    let Some(start) = text.find("Cost") else { return String::new() };
+    let rest = text[start + "Cost".len()..].trim_start_matches(':').trim_start();
+    rest[..rest.find(". ").unwrap_or(rest.len())].trim_end_matches('.').to_owned()
 }
 
 /// The engines that carry an algorithm out.
