@@ -59,7 +59,7 @@ const fn declared(spec: &Spec<'_>, ranks: u32) {
     }
 }
 
-/// As [`resources`]; `None` where it panics.
+/// As [`resources()`]; `None` where it panics.
 pub const fn checked_resources(spec: &Spec<'_>, ranks: u32) -> Option<Resources> {
     if ranks == 0 || ranks > spec.max_ranks() {
         return None;

@@ -28,7 +28,7 @@ pub fn check(program: &Program, options: &Options) -> Vec<Diagnostic> {
     report(program, options).diagnostics
 }
 
-/// [`check`], and what is wrong if input and output overlap.
+/// [`check()`], and what is wrong if input and output overlap.
 pub fn report(program: &Program, options: &Options) -> check::Report {
     let found = structure(program);
     if !found.is_empty() {
