@@ -275,3 +275,15 @@ fn errors_of_clusters_teach() {
     ];
     insta::assert_snapshot!(of_file + "\n" + &lines.map(refused).join("\n"));
 }
+
+/// A file has the same verdict as the algorithm that it was shown from.
+#[test]
+fn a_file_is_held_to_the_products_limits() {
+    let file = std::env::temp_dir().join(format!("hcomm-limits-{}.json", std::process::id()));
+    std::fs::write(&file, text("show mesh_all_gather --ranks 64 --format json")).unwrap();
+    for command in ["run --count 5", "check"] {
+        let value = json(&format!("{command} --program {} --cann 8.5", file.display()));
+        assert_eq!((&value["ok"], &value["diagnostics"][0]["code"]), (&Value::Bool(false), &Value::from("H401")));
+    }
+    std::fs::remove_file(&file).unwrap();
+}
