@@ -3,13 +3,10 @@
 
 mod support;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hcomm_algos::{LIBRARY, MeshAllGather, NhrAllGather, OneShotAllReduce, ReadSendRecv, RingAllGather, RingAllReduce};
 use hcomm_core::instance::instantiate;
 use hcomm_core::lower::aicpu::lower;
-use hcomm_core::program::{OpKind, Program};
-use hcomm_core::resources::{Resources, of_rank, of_shape};
+use hcomm_core::resources::{Resources, of_program, of_rank, of_shape};
 use hcomm_core::shape::Layout;
 use hcomm_core::{plan, plan_for};
 
@@ -80,43 +77,6 @@ fn counted_is_what_is_counted() {
     }
 }
 
-/// What a lowered rank uses, counted from its operations.
-fn used(program: &Program, rank: usize) -> Resources {
-    let threads = &program.ranks[rank].threads;
-    let mut channels: BTreeMap<u32, u32> = BTreeMap::new();
-    let mut flags: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
-    for (thread, op) in threads.iter().enumerate().flat_map(|(t, ops)| ops.iter().map(move |op| (t, op))) {
-        match op.kind {
-            OpKind::ChannelNotifyRecord { peer, notify } | OpKind::ChannelNotifyWait { peer, notify } => {
-                let indices = channels.entry(peer).or_default();
-                *indices = (*indices).max(notify + 1);
-            }
-            OpKind::Write(peer, _)
-            | OpKind::Read(peer, _)
-            | OpKind::WriteReduce(peer, _)
-            | OpKind::ReadReduce(peer, _) => {
-                channels.entry(peer).or_default();
-            }
-            OpKind::ThreadNotifyWait { notify } => {
-                flags.entry(thread).or_default().insert(notify);
-            }
-            _ => {}
-        }
-    }
-    Resources {
-        threads: threads.len() as u32,
-        notify_num_per_thread: flags.values().filter_map(|all| all.last()).max().map_or(0, |last| last + 1),
-        thread_notifies: flags.values().map(|all| all.len() as u32).sum(),
-        channels: channels.len() as u32,
-        notify_num_per_channel: channels.values().copied().max().unwrap_or(0),
-        channel_notifies: channels.values().sum(),
-        scratch_chunks: program.scratch,
-        // Of the other engine: `aiv.rs` compares them with what is lowered to it.
-        blocks: 0,
-        flags: 0,
-    }
-}
-
 #[test]
 fn counts_are_what_the_lowered_program_uses() {
     for spec in LIBRARY {
@@ -127,7 +87,7 @@ fn counts_are_what_the_lowered_program_uses() {
                 for rank in 0..layout.ranks() {
                     let counted = of_rank(spec, &shape, rank).unwrap();
                     let threads = Resources { blocks: 0, flags: 0, ..counted };
-                    assert_eq!(threads, used(&program, rank as usize), "{} rank {rank} of {layout}", spec.snake);
+                    assert_eq!(threads, of_program(&program, rank), "{} rank {rank} of {layout}", spec.snake);
                     most = most.max(counted);
                 }
                 assert_eq!(of_shape(spec, &shape), Ok(most));

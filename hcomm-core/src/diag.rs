@@ -122,6 +122,13 @@ impl Diagnostic {
     }
 }
 
+/// Adds a diagnostic if its fault, by code and place, is not there yet.
+pub fn add(found: &mut Vec<Diagnostic>, new: Diagnostic) {
+    if !found.iter().any(|old| old.code == new.code && old.at == new.at) {
+        found.push(new);
+    }
+}
+
 impl std::fmt::Display for Diagnostic {
     /// `H303: message` on one line, without places.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,7 +1,7 @@
 //! What the macro runs on an algorithm when it is compiled: every check, for every rank count that it names.
 
 use crate::check;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, add};
 use crate::eval::{Machine, Step, rank_count};
 use crate::ids::SpanId;
 use crate::instance::{Instance, instantiate};
@@ -70,13 +70,6 @@ fn program_faults(spec: &Spec<'_>, instance: &Instance) -> Vec<Diagnostic> {
     check::check(&lower::aicpu::lower(instance), &options)
 }
 
-/// Adds a diagnostic if its fault is not there yet.
-fn add(found: &mut Vec<Diagnostic>, new: Diagnostic) {
-    if !found.iter().any(|old| old.code == new.code && old.at == new.at) {
-        found.push(new);
-    }
-}
-
 /// The layouts that an algorithm is verified for, smallest rank count first.
 pub fn layouts(spec: &Spec<'_>) -> Vec<Layout> {
     let mut layouts: Vec<Layout> = match spec.headers.verify {
@@ -110,8 +103,7 @@ fn counted_ranks(spec: &Spec<'_>) -> Vec<u32> {
 /// The resources at the rank counts whose resources are evaluated when the algorithm is compiled, ascending. Those
 /// that have a fault are left out.
 pub fn counted(spec: &Spec<'_>) -> Vec<(u32, Resources)> {
-    let count = |ranks| Some((ranks, resources::of_layout(spec, Layout::flat(ranks)?).ok()?));
-    counted_ranks(spec).into_iter().filter_map(count).collect()
+    count(spec, counted_ranks(spec))
 }
 
 /// As [`counted`], with every rank count between the first and the last, up to [`CLOSELY`], so that the largest one that
@@ -122,8 +114,13 @@ pub fn counted_closely(spec: &Spec<'_>) -> Vec<(u32, Resources)> {
     ranks.extend(2..=last);
     ranks.sort_unstable();
     ranks.dedup();
-    let count = |ranks| Some((ranks, resources::of_layout(spec, Layout::flat(ranks)?).ok()?));
-    ranks.into_iter().filter_map(count).collect()
+    count(spec, ranks)
+}
+
+/// The resources at these rank counts, without those that have a fault.
+fn count(spec: &Spec<'_>, ranks: Vec<u32>) -> Vec<(u32, Resources)> {
+    let at = |ranks| Some((ranks, resources::of_layout(spec, Layout::flat(ranks)?).ok()?));
+    ranks.into_iter().filter_map(at).collect()
 }
 
 /// Up to how many ranks every rank count is counted for limits that are constants of the user's.

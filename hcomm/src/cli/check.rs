@@ -8,7 +8,7 @@ use super::select::Lowered;
 use super::{Answer, Failure, select};
 use crate::aiv;
 use crate::check::Report;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, add};
 use crate::instance::instantiate;
 use crate::lower;
 use crate::shape::{Layout, Shape};
@@ -159,12 +159,5 @@ impl Findings {
             "diagnostics": values(&self.diagnostics),
             "in_place": values(&self.in_place),
         })
-    }
-}
-
-/// Adds a diagnostic if its fault is not there yet.
-fn add(found: &mut Vec<Diagnostic>, new: Diagnostic) {
-    if !found.iter().any(|old| old.code == new.code && old.at == new.at) {
-        found.push(new);
     }
 }

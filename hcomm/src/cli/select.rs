@@ -26,28 +26,12 @@ pub(super) fn algorithm<'l>(library: &[&'l Spec<'static>], name: &str) -> Result
         return Ok(spec);
     }
     let mut message = format!("there is no algorithm `{name}`");
-    let close = library.iter().map(|spec| (distance(name, spec.snake), spec.snake)).min();
+    let close = library.iter().map(|spec| (strsim::levenshtein(name, spec.snake), spec.snake)).min();
     match close {
         Some((distance, close)) if distance <= close.len() / 2 => message += &format!("; did you mean `{close}`?"),
         _ => {}
     }
     Err(Failure::Usage(message + "\n`list` lists them all"))
-}
-
-/// Letters to change, add or drop to make one word of the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replace = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replace.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// The shape that is named, with the roles of the algorithm's operator.
