@@ -5,12 +5,16 @@
 
 mod algorithm;
 mod body;
+mod entry;
 mod expr;
 pub mod lengths;
 mod names;
+mod package;
 mod ranges;
 mod runtime;
+mod testcase;
 mod tree;
 
 pub use algorithm::{Class, EmitError, class};
+pub use package::{Options, Package, package};
 pub use runtime::SCHEDULE;
