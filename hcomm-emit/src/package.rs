@@ -171,7 +171,7 @@ fn public_header(spec: &Spec<'_>, snake: &str, entry: &entry::Entry, declaration
     text += " * @param comm the communicator\n * @param stream the stream that it runs on\n * @return HCCL_SUCCESS when it is on the stream\n */\n";
     let _ = write!(
         text,
-        "__attribute__((visibility(\"default\"))) {declaration};\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif // {guard}\n"
+        "__attribute__((visibility(\"default\")))\n{declaration};\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif // {guard}\n"
     );
     let _ = snake;
     text
