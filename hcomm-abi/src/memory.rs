@@ -18,7 +18,7 @@ const LOCKS: usize = 64;
 
 /// All allocations of the process.
 #[derive(Debug)]
-pub struct RawMemory {
+pub(crate) struct RawMemory {
     all: RwLock<BTreeMap<u64, Allocation>>,
     used: Mutex<BTreeMap<Place, u64>>,
     /// Bytes of a device.
@@ -37,7 +37,7 @@ struct Allocation {
 
 impl RawMemory {
     /// Devices of `capacity` bytes each. The host has no limit.
-    pub fn new(capacity: u64) -> RawMemory {
+    pub(crate) fn new(capacity: u64) -> RawMemory {
         RawMemory {
             all: RwLock::default(),
             used: Mutex::default(),
@@ -47,7 +47,7 @@ impl RawMemory {
     }
 
     /// Bytes that a device has.
-    pub fn capacity(&self) -> u64 {
+    pub(crate) fn capacity(&self) -> u64 {
         self.capacity
     }
 
@@ -68,8 +68,49 @@ impl RawMemory {
     /// # Errors
     ///
     /// `HCCL_E_MEMORY`, with the allocation that they run over.
-    pub fn check(&self, addr: u64, len: u64) -> Result<()> {
+    pub(crate) fn check(&self, addr: u64, len: u64) -> Result<()> {
         lookup(&self.table(), addr, len).map(|_| ())
+    }
+}
+
+impl RawMemory {
+    /// dst ← dst ⊕ src, where the source is not in the table.
+    ///
+    /// # Errors
+    ///
+    /// If a byte of the destination is not allocated.
+    pub(crate) fn reduce_from(&self, dst: u64, src: &[u8], dtype: DataType, reduce: ReduceOp) -> Result<()> {
+        let table = self.table();
+        lookup(&table, dst, src.len() as u64)?;
+        self.combine(dst, src.as_ptr() as u64, src.len() as u64, dtype, reduce);
+        Ok(())
+    }
+
+    /// Both ranges are there, and stay so meanwhile: the table's lock is held, or the source is borrowed.
+    fn combine(&self, dst: u64, src: u64, len: u64, dtype: DataType, reduce: ReduceOp) {
+        let size = u64::from(dtype.size());
+        let (mut acc, mut other) = (Vec::new(), Vec::new());
+        let mut at = 0;
+        while at < len {
+            // The elements that start in one stripe.
+            let room = STRIPE - (dst + at) % STRIPE;
+            let piece = (room.div_ceil(size) * size).min(len - at);
+            let stripe = &self.stripes[((dst + at) / STRIPE) as usize % LOCKS];
+            let turn = stripe.lock().unwrap_or_else(PoisonError::into_inner);
+            acc.resize(piece as usize, 0);
+            other.resize(piece as usize, 0);
+            // SAFETY: the ranges are there, as the caller says, and the vectors are as long as what is copied. Who races
+            // with it gets a mix of bytes, as from the hardware.
+            unsafe {
+                std::ptr::copy_nonoverlapping((src + at) as *const u8, other.as_mut_ptr(), piece as usize);
+                std::ptr::copy_nonoverlapping((dst + at) as *const u8, acc.as_mut_ptr(), piece as usize);
+            }
+            hcomm_sim::value::reduce(dtype, reduce, &mut acc, &other);
+            // SAFETY: as above.
+            unsafe { std::ptr::copy_nonoverlapping(acc.as_ptr(), (dst + at) as *mut u8, piece as usize) };
+            drop(turn);
+            at += piece;
+        }
     }
 }
 
@@ -155,33 +196,12 @@ impl Memory for RawMemory {
     }
 
     fn reduce(&self, dst: u64, src: u64, count: u64, dtype: DataType, reduce: ReduceOp) -> Result<()> {
-        let size = u64::from(dtype.size());
         let too_large = || CommError::new(Code::Para, format!("a reduction of {count} elements is too large"));
-        let len = count.checked_mul(size).ok_or_else(too_large)?;
+        let len = count.checked_mul(u64::from(dtype.size())).ok_or_else(too_large)?;
         let table = self.table();
         lookup(&table, src, len)?;
         lookup(&table, dst, len)?;
-        let (mut acc, mut other) = (Vec::new(), Vec::new());
-        let mut at = 0;
-        while at < len {
-            // The elements that start in one stripe.
-            let room = STRIPE - (dst + at) % STRIPE;
-            let piece = (room.div_ceil(size) * size).min(len - at);
-            let stripe = &self.stripes[((dst + at) / STRIPE) as usize % LOCKS];
-            let turn = stripe.lock().unwrap_or_else(PoisonError::into_inner);
-            acc.resize(piece as usize, 0);
-            other.resize(piece as usize, 0);
-            // SAFETY: the ranges are allocated, as in `copy`, and the vectors are as long as what is copied.
-            unsafe {
-                std::ptr::copy_nonoverlapping((src + at) as *const u8, other.as_mut_ptr(), piece as usize);
-                std::ptr::copy_nonoverlapping((dst + at) as *const u8, acc.as_mut_ptr(), piece as usize);
-            }
-            hcomm_sim::value::reduce(dtype, reduce, &mut acc, &other);
-            // SAFETY: as above.
-            unsafe { std::ptr::copy_nonoverlapping(acc.as_ptr(), (dst + at) as *mut u8, piece as usize) };
-            drop(turn);
-            at += piece;
-        }
+        self.combine(dst, src, len, dtype, reduce);
         Ok(())
     }
 

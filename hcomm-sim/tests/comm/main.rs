@@ -1,0 +1,8 @@
+//! Communicators on a virtual cluster.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod conform;
+mod faults;
+mod p2p;
+mod support;
