@@ -83,7 +83,7 @@ inline float half_value(uint16_t bits)
         const float size = static_cast<float>(rest) / 16777216.0f;
         return sign != 0 ? -size : size;
     }
-    return float_of(sign | (rest << 13) + 0x38000000u);
+    return float_of(sign | ((rest << 13) + 0x38000000u));
 }
 
 } // namespace hcomm_standin

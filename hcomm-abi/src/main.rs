@@ -77,7 +77,9 @@ fn make(out: &Path) -> Result<(), String> {
 fn library() -> Result<PathBuf, String> {
     let me = std::env::current_exe().map_err(|error| format!("where this program is: {error}"))?;
     let folder = me.parent().ok_or("this program is nowhere")?;
+    // A test builds it in the one place, a build in both: the newer one belongs to this program.
     let candidates = [folder.join("libhcomm_abi.so"), folder.join("deps/libhcomm_abi.so")];
-    let found = candidates.iter().find(|path| path.is_file()).cloned();
+    let made = |path: &PathBuf| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let found = candidates.iter().filter(|path| made(path).is_some()).max_by_key(|path| made(path)).cloned();
     found.ok_or_else(|| format!("{} is not there: build the whole package hcomm-abi", candidates[0].display()))
 }

@@ -5,6 +5,7 @@ use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_sim::comm::{Code, CommError, Memory, Place, Region, Result};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// What the addresses of allocations are multiples of.
@@ -23,6 +24,7 @@ pub(crate) struct RawMemory {
     used: Mutex<BTreeMap<Place, u64>>,
     /// Bytes of a device.
     capacity: u64,
+    serials: AtomicU64,
     stripes: [Mutex<()>; LOCKS],
 }
 
@@ -30,6 +32,8 @@ pub(crate) struct RawMemory {
 struct Allocation {
     size: u64,
     place: Place,
+    /// Counts allocations: an address may be given out again.
+    serial: u64,
     /// What the allocator gave, and for what.
     base: u64,
     layout: Layout,
@@ -42,6 +46,7 @@ impl RawMemory {
             all: RwLock::default(),
             used: Mutex::default(),
             capacity,
+            serials: AtomicU64::new(0),
             stripes: std::array::from_fn(|_| Mutex::new(())),
         }
     }
@@ -61,6 +66,13 @@ impl RawMemory {
 
     fn uses(&self) -> MutexGuard<'_, BTreeMap<Place, u64>> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The allocation that an address is in: its number, which no other has, its first byte, and where it is.
+    pub(crate) fn allocation(&self, addr: u64) -> Option<(u64, u64, Place)> {
+        let table = self.table();
+        let (&start, found) = table.range(..=addr).next_back()?;
+        (addr - start <= found.size).then_some((found.serial, start, found.place))
     }
 
     /// Checks that `len` bytes from `addr` are allocated, in one piece.
@@ -160,7 +172,8 @@ impl Memory for RawMemory {
         *used += bytes;
         drop(uses);
         let addr = base.next_multiple_of(ALIGN);
-        self.table_mut().insert(addr, Allocation { size: bytes, place, base, layout });
+        let serial = self.serials.fetch_add(1, Ordering::Relaxed) + 1;
+        self.table_mut().insert(addr, Allocation { size: bytes, place, serial, base, layout });
         Ok(addr)
     }
 

@@ -3,7 +3,7 @@
 use crate::memory::RawMemory;
 use crate::record::{self, Bytes, Call, Flag, Record, What};
 use crate::state::lock;
-use hcomm_sim::comm::{CommHandle, Memory, Observer, Op, Place, Queued, StreamHandle, ThreadHandle};
+use hcomm_sim::comm::{CommHandle, Observer, Op, Place, Queued, StreamHandle, ThreadHandle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ struct Notes {
     noted: Vec<Noted>,
     /// The streams that threads of the host are.
     streams: BTreeMap<ThreadHandle, StreamHandle>,
-    /// The first bytes of HCCL buffers.
+    /// The allocations that are HCCL buffers.
     buffers: BTreeSet<u64>,
     groups: Vec<Group>,
 }
@@ -55,17 +55,21 @@ struct Noted {
 
 #[derive(Debug)]
 enum Kind {
-    Queued { queued: Queued, dst: Place1, src: Place1 },
+    Queued { queued: Queued, dst: Spot, src: Spot },
     Launch { id: u32, stream: StreamHandle, kernel: String },
     Refused { rank: Option<(CommHandle, u32)>, sentence: String },
 }
 
-/// Where an address of an operation is, as it was when it was called.
+/// Where an address of an operation is, as it was when it was called: the same address may be another's later.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place1 {
-    base: u64,
+struct Spot {
+    allocation: u64,
+    offset: u64,
     device: Option<u32>,
 }
+
+/// Bytes that an allocation may have in the record, where each has a range of its own.
+const APART: u32 = 44;
 
 impl Recorder {
     pub(crate) fn new(memory: Arc<RawMemory>, check: bool, trace: Option<String>) -> Recorder {
@@ -113,8 +117,11 @@ impl Recorder {
         lock(&self.notes).streams.insert(thread, stream);
     }
 
-    pub(crate) fn buffer_is(&self, base: u64) {
-        lock(&self.notes).buffers.insert(base);
+    /// An address is the first one of an HCCL buffer.
+    pub(crate) fn buffer_is(&self, addr: u64) {
+        if let Some((allocation, ..)) = self.memory.allocation(addr) {
+            lock(&self.notes).buffers.insert(allocation);
+        }
     }
 
     /// A rank has its communicator.
@@ -212,20 +219,21 @@ impl Observer for Recorder {
             | Op::WriteReduce { dst, src, .. }
             | Op::ReadReduce { dst, src, .. }
             | Op::WriteWithNotify { dst, src, .. }
-            | Op::WriteReduceWithNotify { dst, src, .. } => (self.place(dst), self.place(src)),
-            _ => (Place1::default(), Place1::default()),
+            | Op::WriteReduceWithNotify { dst, src, .. } => (self.spot(dst), self.spot(src)),
+            _ => (Spot::default(), Spot::default()),
         };
         self.note(Kind::Queued { queued: *queued, dst, src });
     }
 }
 
 impl Recorder {
-    fn place(&self, addr: u64) -> Place1 {
-        match self.memory.find(addr) {
-            Some((region, Place::Device(device))) => Place1 { base: region.addr, device: Some(device) },
-            Some((region, Place::Host)) => Place1 { base: region.addr, device: None },
-            None => Place1 { base: addr, device: None },
-        }
+    fn spot(&self, addr: u64) -> Spot {
+        let Some((allocation, start, place)) = self.memory.allocation(addr) else { return Spot::default() };
+        let device = match place {
+            Place::Device(device) => Some(device),
+            Place::Host => None,
+        };
+        Spot { allocation, offset: addr - start, device }
     }
 }
 
@@ -267,34 +275,34 @@ impl Notes {
                             (rank, *next - 1)
                         }).1
                     };
-                    let bytes = |place: &Place1, addr, len| {
-                        let owner = place.device.and_then(|device| group.devices.iter().position(|of| *of == device));
-                        let memory = match self.buffers.contains(&place.base) {
+                    let bytes = |spot: &Spot, len| {
+                        let owner = spot.device.and_then(|device| group.devices.iter().position(|of| *of == device));
+                        let memory = match self.buffers.contains(&spot.allocation) {
                             true => record::Memory::HcclBuffer,
                             false => record::Memory::Allocation,
                         };
-                        Bytes { rank: owner.map_or(rank, |owner| owner as u32), memory, base: place.base, addr, len }
+                        let base = spot.allocation << APART;
+                        let rank = owner.map_or(rank, |owner| owner as u32);
+                        Bytes { rank, memory, base, addr: base + spot.offset, len }
                     };
-                    let moves = |to, from, len, reduces, then: Option<(u32, u32)>| What::Move {
-                        dst: bytes(dst, to, len),
-                        src: bytes(src, from, len),
+                    let moves = |len, reduces, then: Option<(u32, u32)>| What::Move {
+                        dst: bytes(dst, len),
+                        src: bytes(src, len),
                         reduces,
                         then: then.map(|(peer, notify)| Flag::Channel { peer, notify }),
                     };
                     let what = match queued.op {
-                        Op::LocalCopy { dst, src, len } | Op::Write { dst, src, len, .. } | Op::Read { dst, src, len, .. } => {
-                            moves(dst, src, len, false, None)
+                        Op::LocalCopy { len, .. } | Op::Write { len, .. } | Op::Read { len, .. } => {
+                            moves(len, false, None)
                         }
-                        Op::LocalReduce { dst, src, count, dtype, .. }
-                        | Op::WriteReduce { dst, src, count, dtype, .. }
-                        | Op::ReadReduce { dst, src, count, dtype, .. } => {
-                            moves(dst, src, count * u64::from(dtype.size()), true, None)
+                        Op::LocalReduce { count, dtype, .. }
+                        | Op::WriteReduce { count, dtype, .. }
+                        | Op::ReadReduce { count, dtype, .. } => {
+                            moves(count * u64::from(dtype.size()), true, None)
                         }
-                        Op::WriteWithNotify { peer, dst, src, len, notify, .. } => {
-                            moves(dst, src, len, false, Some((peer, notify)))
-                        }
-                        Op::WriteReduceWithNotify { peer, dst, src, count, dtype, notify, .. } => {
-                            moves(dst, src, count * u64::from(dtype.size()), true, Some((peer, notify)))
+                        Op::WriteWithNotify { peer, len, notify, .. } => moves(len, false, Some((peer, notify))),
+                        Op::WriteReduceWithNotify { peer, count, dtype, notify, .. } => {
+                            moves(count * u64::from(dtype.size()), true, Some((peer, notify)))
                         }
                         Op::ThreadNotifyRecord { thread, notify } => {
                             What::Record(Flag::Thread { thread: thread_of(thread), notify })
