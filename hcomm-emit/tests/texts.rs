@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use hcomm_core::product::Product;
-use hcomm_core::spec::Spec;
+use hcomm_core::spec::{Engine, Spec};
 use hcomm_emit::{Options, Package};
 
 fn library(name: &str) -> &'static Spec<'static> {
@@ -10,7 +10,7 @@ fn library(name: &str) -> &'static Spec<'static> {
 }
 
 fn package(name: &str) -> Package {
-    hcomm_emit::package(library(name), &Options { product: Product::A950, fuse: false }).unwrap()
+    hcomm_emit::package(library(name), &Options { engine: Engine::AiCpu, product: Product::A950, fuse: false }).unwrap()
 }
 
 fn file(package: &Package, path: &str) -> String {
@@ -64,6 +64,6 @@ fn the_library() {
 
 #[test]
 fn fused_operations_are_for_the_950() {
-    let error = hcomm_emit::package(library("mesh_all_gather"), &Options { product: Product::A3, fuse: true });
+    let error = hcomm_emit::package(library("mesh_all_gather"), &Options { engine: Engine::AiCpu, product: Product::A3, fuse: true });
     insta::assert_snapshot!(error.unwrap_err());
 }
