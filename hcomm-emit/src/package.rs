@@ -265,6 +265,8 @@ constexpr bool EQUAL_NODES = {equal};
 /// Notifies of a channel, and whether some of it is in lanes that run at once.
 constexpr uint32_t NOTIFIES = {notifies};
 constexpr bool HAS_LANES = {lanes};
+/// Whether calls have a root, or a source and a destination.
+constexpr bool ROOTED = {rooted};
 constexpr bool MOVES_DATA = {moves};
 constexpr bool REDUCES = {reduces};
 /// Whether it is proven for an input and an output that overlap.
@@ -293,6 +295,7 @@ inline void SetSlots(Problem &problem, uint32_t ranks)
         },
         notifies = spec.notifies.len(),
         lanes = has_lanes(spec),
+        rooted = spec.operator.has_root() || spec.operator.has_src_dst(),
         max_ranks = spec.max_ranks(),
         moves = spec.operator != Operator::Barrier,
         reduces = spec.operator.reduces(),
