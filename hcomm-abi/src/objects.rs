@@ -42,9 +42,12 @@ impl<T> Objects<T> {
 
     fn none(&self, handle: u64) -> AclError {
         let word = self.word;
-        AclError::new(code::RT_INVALID_HANDLE, match handle {
-            0 => format!("the {word} handle is null"),
-            _ => format!("{handle:#x} is not the handle of a {word}, or it has been destroyed"),
-        })
+        AclError::new(
+            code::RT_INVALID_HANDLE,
+            match handle {
+                0 => format!("the {word} handle is null"),
+                _ => format!("{handle:#x} is not the handle of a {word}, or it has been destroyed"),
+            },
+        )
     }
 }

@@ -18,7 +18,7 @@ use crate::{entry, names, runtime, testcase};
 const MAX_NAME: usize = 128;
 
 /// What to emit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// For which engine.
     pub engine: Engine,
@@ -26,6 +26,8 @@ pub struct Options {
     pub product: Product,
     /// Whether a write and the record behind it become one operation (950 only).
     pub fuse: bool,
+    /// A table of `hcomm tune OPERATOR --format cpp`, to ask whether this algorithm is the best for a size.
+    pub tuner: Option<String>,
 }
 
 /// The files of a package: their paths in its folder, and their texts.
@@ -67,6 +69,16 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
         ));
     }
     let function = format!("Hccl{}", class.name);
+    let choose = format!("choose_{}", spec.operator);
+    if let Some(table) = &options.tuner
+        && !table.contains(&format!("{choose}("))
+    {
+        return refuse(format!(
+            "the tuner's table has no function `{choose}`: `hcomm tune {} --format cpp` writes one",
+            spec.operator
+        ));
+    }
+    let is_best = options.tuner.as_ref().map(|_| format!("bool {function}IsBest(uint64_t bytes)"));
     let entry = entry::entry(spec.operator);
     let declaration = declaration(&function, &entry);
     let (layouts, equal) = layouts(spec);
@@ -82,11 +94,14 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
             .replace("@TEST_RANKS@", test_ranks(spec, options.engine))
     };
     let mut files: Package = vec![
-        (format!("inc/hccl_{snake}.h"), public_header(spec, &snake, &entry, &declaration)),
+        (format!("inc/hccl_{snake}.h"), public_header(spec, &entry, &declaration, is_best.as_deref())),
         (format!("common/{snake}.h"), class.header.clone()),
         (format!("common/{snake}.cc"), class.source.clone()),
         ("common/operator.h".into(), operator_header(spec, &class.name, &snake, options, (layouts, equal, in_place))),
-        (format!("op_host/{snake}_entry.cc"), entry_source(&snake, &entry, &declaration, spec.operator)),
+        (
+            format!("op_host/{snake}_entry.cc"),
+            entry_source(&snake, &entry, &declaration, spec.operator, is_best.as_deref()),
+        ),
         ("op_host/protocols.h".into(), protocols(options)),
         (
             "testcase/main.cc".into(),
@@ -95,6 +110,7 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
         ("README.md".into(), readme(spec, &fill(runtime::README), &declaration, options, (layouts, equal, in_place))),
     ];
     files.extend(runtime::SCHEDULE.iter().map(|(name, text)| (format!("common/{name}"), (*text).to_owned())));
+    files.extend(options.tuner.clone().map(|table| ("op_host/tuner.h".to_owned(), table)));
     let own = if aiv { runtime::AIV_FILES } else { runtime::AI_CPU_FILES };
     files.extend(runtime::FILES.iter().chain(own).map(|(path, text)| ((*path).to_owned(), fill(text))));
     if aiv {
@@ -184,10 +200,10 @@ fn docs(spec: &Spec<'_>, prefix: &str) -> String {
     text
 }
 
-fn public_header(spec: &Spec<'_>, snake: &str, entry: &entry::Entry, declaration: &str) -> String {
+fn public_header(spec: &Spec<'_>, entry: &entry::Entry, declaration: &str, is_best: Option<&str>) -> String {
     let guard = format!("HCCL_{}_H", names::constant(spec.snake));
     let mut text = format!(
-        "#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n\n#include \"acl/acl_rt.h\"\n#include \"hccl/hccl_types.h\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
+        "#ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stdint.h>\n\n#include \"acl/acl_rt.h\"\n#include \"hccl/hccl_types.h\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
     );
     text += "/**\n";
     text += &docs(spec, " * ");
@@ -197,20 +213,30 @@ fn public_header(spec: &Spec<'_>, snake: &str, entry: &entry::Entry, declaration
         let _ = writeln!(text, " * @param {name} {what}");
     }
     text += " * @param comm the communicator\n * @param stream the stream that it runs on\n * @return HCCL_SUCCESS when it is on the stream\n */\n";
-    let _ = write!(
-        text,
-        "__attribute__((visibility(\"default\")))\n{declaration};\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif // {guard}\n"
-    );
-    let _ = snake;
+    let _ = write!(text, "__attribute__((visibility(\"default\")))\n{declaration};\n\n");
+    if let Some(is_best) = is_best {
+        text += "/**\n * Whether the tuner's table has this algorithm for so many bytes of the operator's larger buffer: simulated on the\n * cluster that op_host/tuner.h names.\n */\n";
+        let _ = write!(text, "__attribute__((visibility(\"default\")))\n{is_best};\n\n");
+    }
+    let _ = write!(text, "#ifdef __cplusplus\n}}\n#endif\n\n#endif // {guard}\n");
     text
 }
 
-fn entry_source(snake: &str, entry: &entry::Entry, declaration: &str, operator: Operator) -> String {
-    let mut text = format!(
-        "#include \"hccl_{snake}.h\"\n\n#include <algorithm>\n#include <vector>\n\n#include \"execute.h\"\n#include \"log.h\"\n"
-    );
+fn entry_source(
+    snake: &str,
+    entry: &entry::Entry,
+    declaration: &str,
+    operator: Operator,
+    is_best: Option<&str>,
+) -> String {
+    let cstring = if is_best.is_some() { "#include <cstring>\n" } else { "" };
+    let mut text = format!("#include \"hccl_{snake}.h\"\n\n#include <algorithm>\n{cstring}#include <vector>\n\n");
     if operator == Operator::BatchSendRecv {
-        text += "#include \"op_param.h\"\n";
+        text += "#include \"data_type.h\"\n";
+    }
+    text += "#include \"execute.h\"\n#include \"log.h\"\n";
+    if is_best.is_some() {
+        text += "#include \"tuner.h\"\n";
     }
     text += "\n";
     if !entry.helpers.is_empty() {
@@ -226,6 +252,12 @@ fn entry_source(snake: &str, entry: &entry::Entry, declaration: &str, operator: 
         text += "    uint32_t rank = 0;\n    uint32_t ranks = 0;\n    HCOMM_OP_CHECK(WhoAmI(comm, rank, ranks));\n";
     }
     let _ = write!(text, "    Call call;\n{body}    return Execute(call, comm, stream);\n}}\n");
+    if let Some(is_best) = is_best {
+        let _ = write!(
+            text,
+            "\n{is_best}\n{{\n    const char *best = hcomm::choose_{operator}(bytes);\n    return best != nullptr && std::strcmp(best, hcomm_op::OPERATOR_NAME) == 0;\n}}\n"
+        );
+    }
     text
 }
 

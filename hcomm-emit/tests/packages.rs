@@ -74,7 +74,7 @@ fn driver(spec: &Spec<'static>, options: &Options) -> PathBuf {
 /// What the kernel queues is the program, between the start and the finish, and what the host acquires is what was counted.
 fn compare(name: &str, fused: bool) {
     let spec = library(name);
-    let driver = driver(spec, &Options { engine: Engine::AiCpu, product: Product::A950, fuse: fused });
+    let driver = driver(spec, &Options { engine: Engine::AiCpu, product: Product::A950, fuse: fused, tuner: None });
     let layouts: Vec<Layout> = match spec.headers.verify {
         Verify::Ranks(..) => [2, 3, 8].into_iter().filter_map(Layout::flat).collect(),
         Verify::Layouts(layouts) => layouts.iter().take(5).copied().collect(),

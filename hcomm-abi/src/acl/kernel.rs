@@ -63,10 +63,12 @@ fn registered(text: &str) -> Result<BTreeMap<String, Registered>, String> {
     let kernels = json.as_object().ok_or("it is not an object of kernels by name")?;
     let mut found = BTreeMap::new();
     for (name, kernel) in kernels {
-        let field = |field: &str| kernel["opInfo"][field].as_str().map(str::to_owned).ok_or(format!(
-            "`{name}` has no `opInfo.{field}`; a kernel is {{\"opInfo\": {{\"opKernelLib\": \"AICPUKernel\", \
+        let field = |field: &str| {
+            kernel["opInfo"][field].as_str().map(str::to_owned).ok_or(format!(
+                "`{name}` has no `opInfo.{field}`; a kernel is {{\"opInfo\": {{\"opKernelLib\": \"AICPUKernel\", \
              \"kernelSo\": …, \"functionName\": …}}}}"
-        ));
+            ))
+        };
         let library = field("opKernelLib")?;
         if library != "AICPUKernel" {
             return Err(format!("`{name}` has the `opKernelLib` `{library}`: the stand-in runs `AICPUKernel`"));
@@ -88,9 +90,9 @@ fn candidates(folder: &Path, object: &str) -> Vec<PathBuf> {
 fn open(path: impl AsRef<std::ffi::OsStr>) -> Result<Arc<Library>, AclError> {
     // SAFETY: what an object does when it is loaded is the author's, who wants it loaded.
     let library = unsafe { Library::new(path.as_ref()) };
-    library.map(Arc::new).map_err(|error| {
-        fault(code::OP_LOAD_FAILED, format!("{}: {error}", path.as_ref().to_string_lossy()))
-    })
+    library
+        .map(Arc::new)
+        .map_err(|error| fault(code::OP_LOAD_FAILED, format!("{}: {error}", path.as_ref().to_string_lossy())))
 }
 
 fn open_registered(folder: &Path, object: &str) -> Result<Arc<Library>, AclError> {
@@ -106,9 +108,8 @@ fn load(path: &Path) -> Result<Loaded, AclError> {
     if bytes.starts_with(b"\x7fELF") {
         return Ok(Loaded::Aiv(open(path)?));
     }
-    let text = String::from_utf8(bytes).map_err(|_| {
-        fault(code::PARSE_FILE, format!("{at}: neither a shared object nor a registration file"))
-    })?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| fault(code::PARSE_FILE, format!("{at}: neither a shared object nor a registration file")))?;
     let kernels = registered(&text).map_err(|error| fault(code::PARSE_FILE, format!("{at}: {error}")))?;
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
     Ok(Loaded::AiCpu(kernels, folder))
@@ -118,7 +119,10 @@ fn load(path: &Path) -> Result<Loaded, AclError> {
 fn load_bytes(bytes: &[u8]) -> Result<Loaded, AclError> {
     static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     if !bytes.starts_with(b"\x7fELF") {
-        return Err(fault(code::PARSE_FILE, "the binary is not a shared object: build kernels with g++ -shared".into()));
+        return Err(fault(
+            code::PARSE_FILE,
+            "the binary is not a shared object: build kernels with g++ -shared".into(),
+        ));
     }
     let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!("hcomm-kernel-{}-{number}.so", std::process::id()));
@@ -142,14 +146,16 @@ impl Loaded {
                 let Some(Registered { object, symbol }) = kernels.get(name) else {
                     let names: Vec<&str> = kernels.keys().map(String::as_str).collect();
                     let names = names.join(", ");
-                    return Err(fault(code::OP_NOT_FOUND, format!("no kernel `{name}` is registered: there are {names}")));
+                    return Err(fault(
+                        code::OP_NOT_FOUND,
+                        format!("no kernel `{name}` is registered: there are {names}"),
+                    ));
                 };
                 ai_cpu(name, open_registered(folder, object)?, object, symbol)
             }
             Loaded::Aiv(library) => {
-                let kernel = Aiv::new(library, name).ok_or_else(|| {
-                    fault(code::OP_NOT_FOUND, format!("the shared object has no kernel `{name}`"))
-                })?;
+                let kernel = Aiv::new(library, name)
+                    .ok_or_else(|| fault(code::OP_NOT_FOUND, format!("the shared object has no kernel `{name}`")))?;
                 Ok(Function { name: name.to_owned(), kind: Kind::Aiv(kernel), _library: library.clone() })
             }
         }
@@ -157,8 +163,9 @@ impl Loaded {
 }
 
 fn ai_cpu(name: &str, library: Arc<Library>, object: &str, function: &str) -> Result<Function, AclError> {
-    let address = symbol(&library, function)
-        .ok_or_else(|| fault(code::OP_NOT_FOUND, format!("{object} has no function `{function}`, which is kernel `{name}`")))?;
+    let address = symbol(&library, function).ok_or_else(|| {
+        fault(code::OP_NOT_FOUND, format!("{object} has no function `{function}`, which is kernel `{name}`"))
+    })?;
     // SAFETY: that the function takes one pointer and returns `unsigned int` is what its registration as an AI CPU kernel
     // says.
     let kernel = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn(*mut c_void) -> u32>(address) };

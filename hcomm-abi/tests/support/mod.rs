@@ -22,7 +22,8 @@ pub fn standin() -> &'static PathBuf {
         // One for each test program: they run at the same time.
         let name = std::env::current_exe().unwrap();
         let name = name.file_name().unwrap().to_string_lossy().into_owned();
-        let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("standin-{}", name.split('-').next().unwrap()));
+        let dir =
+            PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("standin-{}", name.split('-').next().unwrap()));
         let mut make = Command::new(env!("CARGO_BIN_EXE_hcomm-standin"));
         succeeds(make.arg("--out").arg(&dir));
         dir

@@ -42,7 +42,9 @@ impl Arguments {
 
     fn parameter(&self, number: u64) -> Result<(usize, usize), AclError> {
         let found = usize::try_from(number).ok().and_then(|number| self.parameters.get(number.checked_sub(1)?));
-        found.copied().ok_or_else(|| AclError::new(code::RT_INVALID_HANDLE, "the parameter handle is not one of these arguments"))
+        found
+            .copied()
+            .ok_or_else(|| AclError::new(code::RT_INVALID_HANDLE, "the parameter handle is not one of these arguments"))
     }
 
     fn open(&self) -> Result<(), AclError> {
@@ -147,7 +149,12 @@ impl Attributes {
                     read.timeout = Some(state.second.mul_f64(micros as f64 / 1e6));
                 }
                 1..=6 | 9 => {}
-                _ => return Err(AclError::new(code::RT_PARAM_INVALID, format!("there is no attribute {id} of launches"))),
+                _ => {
+                    return Err(AclError::new(
+                        code::RT_PARAM_INVALID,
+                        format!("there is no attribute {id} of launches"),
+                    ));
+                }
             }
         }
         Ok(read)
@@ -169,7 +176,10 @@ fn launch(
         Some(recorder) => recorder.launch(stream, &name),
         None => 0,
     };
-    crate::log::info("launch", &format!("kernel {name}, {blocks} blocks, {len} bytes of arguments, on device {device}"));
+    crate::log::info(
+        "launch",
+        &format!("kernel {name}, {blocks} blocks, {len} bytes of arguments, on device {device}"),
+    );
     match function.kind {
         Kind::AiCpu(kernel) => {
             let call = move || {
