@@ -128,7 +128,10 @@ bool RunRank(uint32_t rank, uint32_t ranks, const HcclRootInfo &root)
     CHECK(HcclCommInitRootInfo(ranks, &root, rank, &c.comm));
     CHECK(aclrtCreateStream(&c.stream));
     bool good = true;
-    for (uint32_t atRoot : {0U, ranks - 1}) {
+    for (uint32_t atRoot : {ranks - 1, 0U}) {
+        if (!HAS_ROOT && atRoot != 0) {
+            continue;
+        }
         for (HcclDataType type :
             {HCCL_DATA_TYPE_INT8, HCCL_DATA_TYPE_INT32, HCCL_DATA_TYPE_FP16, HCCL_DATA_TYPE_FP32}) {
             for (uint64_t count : {0ULL, 1ULL, 3ULL, 1000ULL, 20011ULL}) {
@@ -138,6 +141,10 @@ bool RunRank(uint32_t rank, uint32_t ranks, const HcclRootInfo &root)
                 good = RunCase(c) && good;
             }
         }
+    }
+    if (ranks <= 4) { // several rounds, if the HCCL buffer is as small as the tests make it
+        c.count = 300007;
+        good = RunCase(c) && good;
     }
     CHECK(HcclCommDestroy(c.comm));
     CHECK(aclrtDestroyStream(c.stream));
