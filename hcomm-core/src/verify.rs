@@ -41,7 +41,7 @@ pub fn verify(spec: &Spec<'_>) -> Vec<Diagnostic> {
                     }
                 }
                 Ok(instance) if checked_wrong.is_none_or(|smallest| smallest == ranks) => {
-                    let faults = program_faults(spec, &instance);
+                    let faults = program_faults(&instance);
                     if !faults.is_empty() {
                         checked_wrong = Some(ranks);
                     }
@@ -61,13 +61,12 @@ pub fn verify(spec: &Spec<'_>) -> Vec<Diagnostic> {
 pub fn shape_faults(spec: &Spec<'_>, shape: &Shape) -> Vec<Diagnostic> {
     match instantiate(spec, shape) {
         Err(faults) => faults,
-        Ok(instance) => program_faults(spec, &instance),
+        Ok(instance) => program_faults(&instance),
     }
 }
 
-fn program_faults(spec: &Spec<'_>, instance: &Instance) -> Vec<Diagnostic> {
-    let options = check::Options { symmetric: spec.headers.symmetric };
-    check::check(&lower::aicpu::lower(instance), &options)
+fn program_faults(instance: &Instance) -> Vec<Diagnostic> {
+    check::check(&lower::aicpu::lower(instance))
 }
 
 /// The layouts that an algorithm is verified for, smallest rank count first.

@@ -12,8 +12,6 @@ use crate::spec::Span;
 /// What a program is checked for beside itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Whether `input` and `output` are in symmetric windows, so that peers may reach them.
-    pub symmetric: bool,
     /// Vector cores of a rank that are free, if fewer than there are blocks.
     pub cores: Option<u32>,
 }
@@ -35,7 +33,7 @@ pub fn report(program: &Program, options: &Options) -> check::Report {
         return check::Report { diagnostics: found, in_place: Vec::new() };
     }
     let threads = translate(program);
-    let mut report = check::report(&threads, &check::Options { symmetric: options.symmetric });
+    let mut report = check::report(&threads);
     let of_blocks = |all: Vec<Diagnostic>| -> Vec<Diagnostic> {
         all.into_iter().map(|one| words::of_blocks(one, program.parts)).collect()
     };

@@ -67,7 +67,7 @@ pub fn admits(product: Product, program: &Program, dtype: DataType, reduce: Redu
 fn one_owner(program: &Program) -> Result<(), Diagnostic> {
     let mut ordered = program.clone();
     ordered.frame.deterministic = true;
-    let unordered = super::check(&ordered, &super::Options { symmetric: true, cores: None });
+    let unordered = super::check(&ordered, &super::Options::default());
     match unordered.into_iter().find(|fault| fault.code == Code::H202) {
         None => Ok(()),
         Some(fault) => {

@@ -17,6 +17,7 @@ fn program(operator: Operator, ranks: u32, split: u32, scratch: u32) -> Program 
         split,
         scratch,
         deterministic: false,
+        symmetric: false,
         notifies: Vec::new(),
         source: Default::default(),
         ranks: Vec::new(),

@@ -38,7 +38,7 @@ pub(super) fn check(
             let mut program = select::program_of(path)?;
             let (name, file) = (program.frame().algorithm.clone(), program.frame().source.file.clone());
             program.admits_cores(command.cores)?;
-            findings.program(&mut program, false, command);
+            findings.program(&mut program, command);
             (name, file)
         }
         (None, name) => {
@@ -92,7 +92,7 @@ impl Findings {
             EngineArg::Aiv => select::blocks(&instance, &command.kernel).map(Lowered::Aiv).map_err(|fault| vec![fault]),
         });
         match lowered {
-            Ok(mut program) => self.program(&mut program, spec.headers.symmetric, command),
+            Ok(mut program) => self.program(&mut program, command),
             Err(faults) => {
                 self.cases += 1;
                 faults.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
@@ -100,7 +100,7 @@ impl Findings {
         }
     }
 
-    fn program(&mut self, lowered: &mut Lowered, symmetric: bool, command: &Command) {
+    fn program(&mut self, lowered: &mut Lowered, command: &Command) {
         let target = &command.target;
         if let Some(dtype) = command.dtype {
             lowered.order_reductions(target.product, dtype, command.reduce);
@@ -121,7 +121,7 @@ impl Findings {
         self.cases += 1;
         self.operations += lowered.num_ops();
         self.has_in_place = frame.operator.has_in_place();
-        let Report { diagnostics, in_place } = lowered.check(symmetric, command.cores);
+        let Report { diagnostics, in_place } = lowered.check(command.cores);
         diagnostics.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
         in_place.into_iter().for_each(|fault| add(&mut self.in_place, fault));
     }

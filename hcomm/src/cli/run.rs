@@ -55,7 +55,7 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
         Lowered::Aiv(program) => aiv::admits(product, program, command.dtype, reduce),
     };
     admitted.map_err(|diagnostic| report::failure(&file, &[diagnostic], style))?;
-    let mut found = lowered.check(false, command.cores).diagnostics;
+    let mut found = lowered.check(command.cores).diagnostics;
     let proven = found.is_empty();
     let counts = match &command.counts {
         Some(counts) => counts.clone(),

@@ -153,10 +153,10 @@ impl Lowered {
     }
 
     /// All that is wrong with it.
-    pub(super) fn check(&self, symmetric: bool, cores: Option<u32>) -> check::Report {
+    pub(super) fn check(&self, cores: Option<u32>) -> check::Report {
         match self {
-            Lowered::AiCpu(program) => check::report(program, &check::Options { symmetric }),
-            Lowered::Aiv(program) => aiv::report(program, &aiv::Options { symmetric, cores }),
+            Lowered::AiCpu(program) => check::report(program),
+            Lowered::Aiv(program) => aiv::report(program, &aiv::Options { cores }),
         }
     }
 
