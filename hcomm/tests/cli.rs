@@ -64,6 +64,7 @@ fn show() {
 #[test]
 fn run() {
     insta::assert_snapshot!(text("run mesh_all_gather --ranks 4 --count 1000 --dtype fp32"));
+    insta::assert_snapshot!(text("run zero_copy_mesh_all_reduce --ranks 4 --count 1000000 --dtype fp32 --product a3"));
     insta::assert_snapshot!(text(
         "run ring_all_reduce --ranks 3 --count 5 --dtype bf16 --reduce max --repeat 2 --in-place"
     ));
@@ -247,6 +248,7 @@ fn a_browser_shows_the_report() {
 fn tune() {
     insta::assert_snapshot!(text("tune all_gather --cluster a2-multi --layout 2x4 --sizes 1K,1M,256M"));
     insta::assert_snapshot!(text("tune all_reduce --cluster 950-mesh --sizes 1K..64M --format cpp"));
+    insta::assert_snapshot!(text("tune all_gather --cluster 950-mesh --sizes 1K,256M --symmetric"));
     let tune = json("tune broadcast --cluster a2-server --ranks 4 --sizes 64K");
     assert_eq!((&tune["ranks"], &tune["sizes"][0]["bytes"]), (&Value::from(4), &Value::from(65536)));
     let times = tune["sizes"][0]["times"].as_array().unwrap();

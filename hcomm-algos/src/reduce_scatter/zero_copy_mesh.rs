@@ -6,7 +6,7 @@ collective! {
     /// Zero-copy reduce-scatter on a full mesh: every rank reduces its slice out of the peers' inputs, and in a step each
     /// peer gives another part of it, so that all links are busy and the order of the reduction is fixed.
     ///
-    /// Cost: (p-1)α + nβ/p + (p-1)/p·nγ for n bytes of input on p ranks. For buffers in symmetric windows.
+    /// Cost: (p-1)α + nβ/p + nγ/p for n bytes of input on p ranks. For buffers in symmetric windows.
     /// Source: HCCL's symmetric memory; its chunked mesh ReduceScatter.
     pub ZeroCopyMeshReduceScatter: reduce_scatter {
         memory: symmetric;

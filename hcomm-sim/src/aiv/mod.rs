@@ -90,6 +90,7 @@ pub fn run_with(program: &Program, config: &Config, scheduler: &mut dyn Schedule
         repeat,
         rounds: number,
         operations: engine.operations,
+        moved: engine.moved,
         bytes_checked: engine.verifier.bytes_checked,
         bytes_identical: engine.verifier.bytes_identical,
         hang: stuck::hang(&engine),

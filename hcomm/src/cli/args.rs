@@ -237,6 +237,9 @@ pub(super) struct Tune {
     /// The CANN release, which sets the limits: 8.5 (40 threads) or 9.0 (200 threads).
     #[arg(long, value_parser = release, default_value = "9.0")]
     pub(super) cann: Release,
+    /// Buffers lie in symmetric windows: take algorithms with symmetric memory too.
+    #[arg(long)]
+    pub(super) symmetric: bool,
     /// What to print.
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: TuneFormat,

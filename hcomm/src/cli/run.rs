@@ -1,6 +1,6 @@
 //! `hcomm run`
 
-use hcomm_sim::{Config, Report, RunError};
+use hcomm_sim::{Config, Moved, Report, RunError};
 use serde_json::{Value, json};
 
 use super::args::Run as Command;
@@ -152,6 +152,8 @@ fn summary(command: &Command, lowered: &Lowered, need: Option<&Resources>, repor
         plural(report.rounds, "round"),
         plural(report.operations, "operation")
     );
+    let Moved { local, remote } = report.moved;
+    text += &format!("moved      {}, {remote} of them between ranks\n", plural(local + remote, "byte"));
     text += match proven {
         true => "proven     no deadlock, no race, no lost notify, the right result\n",
         false => "NOT PROVEN see below\n",
@@ -196,6 +198,8 @@ fn value(
         "mismatches": report.mismatches.count,
         "rounds": report.rounds,
         "operations": report.operations,
+        "bytes_moved": report.moved.local + report.moved.remote,
+        "bytes_moved_between_ranks": report.moved.remote,
         "resources": need.map(|need| counts_json(need, engine)),
         "diagnostics": diagnostics.iter().map(|diagnostic| report::value(file, diagnostic)).collect::<Vec<_>>(),
     })

@@ -23,9 +23,11 @@ pub(super) fn tune(library: &[&Spec<'static>], command: &Command, json: bool) ->
         (Some(file), _) => rank_table(file)?,
         (None, layout) => layout.unwrap_or(cluster.layout),
     };
+    let library: Vec<&Spec<'static>> =
+        library.iter().copied().filter(|spec| command.symmetric || !spec.headers.symmetric).collect();
     let question = Question {
         operator: command.operator,
-        library,
+        library: &library,
         cluster: &cluster,
         layout,
         sizes: command.sizes.clone(),
