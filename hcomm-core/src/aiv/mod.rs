@@ -31,7 +31,7 @@ pub use json::SCHEMA;
 pub use listing::{Line, OneRank};
 pub use lower::{lower, lower_default};
 pub use product::{admits, admits_scope};
-pub use program::{Copy, Flag, Gm, Op, OpKind, Program, Rank, UnifiedBuffer};
+pub use program::{Copy, Flag, Gm, Op, OpKind, Parts, Program, Rank, Sync, UnifiedBuffer};
 pub use tags::{MAX_COUNTER, MAX_STEPS, Tags};
 pub use translate::translate;
 

@@ -89,7 +89,9 @@ impl Findings {
                 }
                 Ok(Lowered::AiCpu(program))
             }
-            EngineArg::Aiv => select::blocks(&instance, &command.kernel).map(Lowered::Aiv).map_err(|fault| vec![fault]),
+            EngineArg::Aiv => select::blocks(&instance, &command.kernel, command.target.product)
+                .map(Lowered::Aiv)
+                .map_err(|fault| vec![fault]),
         });
         match lowered {
             Ok(mut program) => self.program(&mut program, spec.headers.symmetric, command),
