@@ -25,17 +25,29 @@ const MAX_MOVED: u64 = 1 << 23;
 
 /// Everything that is wrong with the program: each distinct fault once, by place in the source.
 pub fn check(program: &Program, options: &Options) -> Vec<Diagnostic> {
-    report(program, options).diagnostics
+    all(program, options, |threads, options| check::Report {
+        diagnostics: check::check(threads, options),
+        in_place: Vec::new(),
+    })
+    .diagnostics
 }
 
 /// [`check()`], and what is wrong if input and output overlap.
 pub fn report(program: &Program, options: &Options) -> check::Report {
+    all(program, options, check::report)
+}
+
+fn all(
+    program: &Program,
+    options: &Options,
+    of_threads: impl Fn(&crate::program::Program, &check::Options) -> check::Report,
+) -> check::Report {
     let found = structure(program);
     if !found.is_empty() {
         return check::Report { diagnostics: found, in_place: Vec::new() };
     }
     let threads = translate(program);
-    let mut report = check::report(&threads, &check::Options { symmetric: options.symmetric });
+    let mut report = of_threads(&threads, &check::Options { symmetric: options.symmetric });
     let of_blocks = |all: Vec<Diagnostic>| -> Vec<Diagnostic> {
         all.into_iter().map(|one| words::of_blocks(one, program.parts)).collect()
     };

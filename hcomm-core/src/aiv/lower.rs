@@ -8,6 +8,8 @@
 //!   block before the last meeting. A stretch of statements outside `par` with flags is shared in the same way, as either
 //!   end of a flag may be in a lane; one without flags is shared by all blocks.
 
+use rustc_hash::FxHashMap;
+
 use super::deal::{self, Deal, Share};
 use super::pipes::Pipes;
 use super::program::{Copy, Flag, Gm, Op, OpKind, Program, Rank, Sync, UnifiedBuffer};
@@ -39,6 +41,7 @@ pub fn lower(instance: &Instance, blocks: u32) -> Result<Program, Diagnostic> {
         let message = format!("{blocks} blocks: a kernel has between 1 and {MAX_BLOCKS}, one for each Vector core");
         return Err(Diagnostic::new(Code::H401, message, None).with_help("lanes share blocks where there are fewer"));
     }
+    uses_fit(instance)?;
     let threads = aicpu::lower(instance);
     let schedule = Schedule::new(&threads);
     let deal = Deal::new(deal::lanes(instance), blocks);
@@ -50,13 +53,35 @@ pub fn lower(instance: &Instance, blocks: u32) -> Result<Program, Diagnostic> {
     let ranks = instance.ranks.iter().enumerate().map(rank).collect();
     let frame = program::Program { ranks: Vec::new(), ..threads };
     let (tags, ub, sync) = (Tags::PerCall, UnifiedBuffer::SINGLE, Sync::Hard);
-    let program = Program { frame, parts: deal.parts, tags, ub, sync, ranks };
-    let steps = program.steps();
-    if steps > MAX_STEPS {
-        let message = format!("a flag is used {steps} times in a round, and its values are {MAX_STEPS}");
-        return Err(Diagnostic::new(Code::H401, message, program.frame.source.spans.first().copied()));
+    Ok(Program { frame, parts: deal.parts, tags, ub, sync, ranks })
+}
+
+/// Whether there is a value for every use of every flag.
+///
+/// # Errors
+///
+/// H401 at the statement that uses one once too often.
+pub fn uses_fit(instance: &Instance) -> Result<(), Diagnostic> {
+    let mut uses: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    for (rank, tasks) in (0..).zip(&instance.ranks) {
+        uses.clear();
+        for task in tasks {
+            let TaskKind::Record(peer, notify) = task.kind else { continue };
+            let count = uses.entry((peer, notify)).or_default();
+            *count += 1;
+            if *count > MAX_STEPS {
+                let name = instance.notifies.get(notify as usize).map_or("?", String::as_str);
+                let message = format!(
+                    "rank {rank} signals `{name}` to rank {peer} more than {MAX_STEPS} times in a round: the flag of AIV has \
+                     no more values"
+                );
+                let fault = Diagnostic::new(Code::H401, message, instance.source.spans.get(task.at.index()).copied());
+                let fault = fault.on(instance.shape.ranks(), rank);
+                return Err(fault.with_help("use another notify in turn, or fewer steps, or `engines: ai_cpu;`"));
+            }
+        }
     }
-    Ok(program)
+    Ok(())
 }
 
 /// An operation of a lane, with its time.

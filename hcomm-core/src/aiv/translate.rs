@@ -26,7 +26,8 @@ pub fn translate(program: &Program) -> program::Program {
         let number = blocks.blocks.len() as u32;
         let thread = |(block, ops): (u32, &Vec<Op>)| {
             let atomic = false;
-            let mut thread = Thread { rank, block, blocks: number, parts, flag_parts, classes, atomic, ops: Vec::new() };
+            let mut thread =
+                Thread { rank, block, blocks: number, parts, flag_parts, classes, atomic, ops: Vec::new() };
             thread.fork();
             ops.iter().for_each(|op| thread.push(op));
             thread.join(ops.last().map_or(SpanId(0), |op| op.at));

@@ -116,7 +116,7 @@ impl Findings {
             },
             Lowered::Aiv(program) => match command.dtype {
                 Some(dtype) => aiv::admits(target.product, program, dtype, command.reduce),
-                None => aiv::admits_scope(target.product, &frame.shape.layout, frame.operator),
+                None => aiv::admits_kernel(target.product, program),
             },
         };
         admitted.err().into_iter().chain(lowered.overrun(target)).for_each(|fault| add(&mut self.diagnostics, fault));

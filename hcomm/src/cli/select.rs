@@ -72,7 +72,7 @@ pub(super) fn engine(spec: &Spec<'_>, kernel: &Kernel) -> Result<Engine, Failure
         EngineArg::AiCpu => (Engine::AiCpu, "ai-cpu"),
         EngineArg::Aiv => (Engine::Aiv, "aiv"),
     };
-    if !(spec.headers.engines.is_empty() || spec.headers.engines.contains(&engine)) {
+    if !spec.offers(engine) {
         return Err(Failure::Usage(format!("`{}` is not for the engine {name}", spec.snake)));
     }
     if engine != Engine::Aiv {
@@ -223,8 +223,9 @@ pub(super) fn program(
                 "`--fuse` is for AI CPU: a kernel has no operation that writes and records".into(),
             ));
         }
-        aiv::admits_scope(target.product, &shape.layout, spec.operator).map_err(fail)?;
-        return blocks(&instance, kernel, target.product).map(Lowered::Aiv).map_err(fail);
+        let program = blocks(&instance, kernel, target.product).map_err(fail)?;
+        aiv::admits_kernel(target.product, &program).map_err(fail)?;
+        return Ok(Lowered::Aiv(program));
     }
     let mut program = lower::aicpu::lower(&instance);
     if target.fuse {
