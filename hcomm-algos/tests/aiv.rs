@@ -14,8 +14,7 @@ use hcomm_core::spec::{Engine, Spec};
 
 /// The algorithms that are for AIV.
 fn library() -> impl Iterator<Item = &'static Spec<'static>> {
-    let for_aiv = |spec: &&Spec<'_>| spec.headers.engines.is_empty() || spec.headers.engines.contains(&Engine::Aiv);
-    LIBRARY.iter().copied().filter(for_aiv)
+    LIBRARY.iter().copied().filter(|spec| spec.offers(Engine::Aiv))
 }
 
 /// An algorithm at these rank counts, or on the layouts that it names up to the largest of them, with some roles.

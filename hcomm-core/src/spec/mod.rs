@@ -500,6 +500,11 @@ impl Spec<'_> {
         self.spans.get(span.index()).or(self.spans.first()).copied().unwrap_or(nowhere)
     }
 
+    /// Whether the algorithm is for an engine: every one will do if it names none.
+    pub fn offers(&self, engine: Engine) -> bool {
+        self.headers.engines.is_empty() || self.headers.engines.contains(&engine)
+    }
+
     /// The largest rank count that the algorithm may be instantiated for.
     pub const fn max_ranks(&self) -> u32 {
         match self.headers.max_ranks {

@@ -74,6 +74,9 @@ pub(super) struct Kernel {
     /// AIV: blocks of every rank [default: one for each lane and one for the rest, as far as there are cores].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(crate::aiv::MAX_BLOCKS)))]
     pub(super) blocks: Option<u32>,
+    /// AIV: two pieces of 95 KB in the Unified Buffer, one read while the other is written, in place of one of 190 KB.
+    #[arg(long)]
+    pub(super) double_buffer: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -120,7 +123,7 @@ pub(super) struct Check {
     #[arg(required_unless_present = "program")]
     pub(super) algorithm: Option<String>,
     /// Check this program in place of an algorithm: a file of `hcomm show --format json`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "blocks"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "blocks", "double_buffer"])]
     pub(super) program: Option<PathBuf>,
     /// Rank counts on one node, like 8, 2..=16 or 2..17 [default: those that the algorithm is verified for].
     #[arg(long, value_parser = rank_range, conflicts_with = "layout")]
@@ -152,7 +155,9 @@ pub(super) struct Run {
     #[arg(required_unless_present = "program")]
     pub(super) algorithm: Option<String>,
     /// Run this program in place of an algorithm: a file of `hcomm show --format json`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "root", "src", "dst", "fuse", "blocks"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "algorithm", "ranks", "layout", "root", "src", "dst", "fuse", "blocks", "double_buffer"
+    ])]
     pub(super) program: Option<PathBuf>,
     #[command(flatten)]
     pub(super) place: Where,

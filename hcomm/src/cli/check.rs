@@ -89,7 +89,9 @@ impl Findings {
                 }
                 Ok(Lowered::AiCpu(program))
             }
-            EngineArg::Aiv => select::blocks(&instance, &command.kernel).map(Lowered::Aiv).map_err(|fault| vec![fault]),
+            EngineArg::Aiv => select::blocks(&instance, &command.kernel, command.target.product)
+                .map(Lowered::Aiv)
+                .map_err(|fault| vec![fault]),
         });
         match lowered {
             Ok(mut program) => self.program(&mut program, command),
@@ -114,7 +116,7 @@ impl Findings {
             },
             Lowered::Aiv(program) => match command.dtype {
                 Some(dtype) => aiv::admits(target.product, program, dtype, command.reduce),
-                None => aiv::admits_scope(target.product, &frame.shape.layout, frame.operator),
+                None => aiv::admits_kernel(target.product, program),
             },
         };
         admitted.err().into_iter().chain(lowered.overrun(target)).for_each(|fault| add(&mut self.diagnostics, fault));

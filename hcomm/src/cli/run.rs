@@ -27,7 +27,10 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
             let lowered = select::program(spec, &shape, &command.place.kernel, &command.target, style)?;
             let need = resources::of_shape(spec, &shape).ok().map(|need| match &lowered {
                 Lowered::AiCpu(_) => need,
-                Lowered::Aiv(program) => select::kernel_needs(program, need),
+                Lowered::Aiv(program) => {
+                    let of = |rank| select::kernel_needs(program, rank, need);
+                    (0..shape.ranks()).map(of).fold(Resources::default(), Resources::max)
+                }
             });
             (lowered, need)
         }

@@ -72,26 +72,33 @@ pub(super) fn engine(spec: &Spec<'_>, kernel: &Kernel) -> Result<Engine, Failure
         EngineArg::AiCpu => (Engine::AiCpu, "ai-cpu"),
         EngineArg::Aiv => (Engine::Aiv, "aiv"),
     };
-    if !(spec.headers.engines.is_empty() || spec.headers.engines.contains(&engine)) {
+    if !spec.offers(engine) {
         return Err(Failure::Usage(format!("`{}` is not for the engine {name}", spec.snake)));
     }
-    if kernel.blocks.is_some() && engine != Engine::Aiv {
-        return Err(Failure::Usage("`--blocks` is for `--engine aiv`: AI CPU has threads".into()));
+    if engine != Engine::Aiv {
+        if kernel.blocks.is_some() {
+            return Err(Failure::Usage("`--blocks` is for `--engine aiv`: AI CPU has threads".into()));
+        }
+        if kernel.double_buffer {
+            return Err(Failure::Usage("`--double-buffer` is for `--engine aiv`: AI CPU has no Unified Buffer".into()));
+        }
     }
     Ok(engine)
 }
 
-/// The AIV program of an instance, on as many blocks as are asked for.
-pub(super) fn blocks(instance: &Instance, kernel: &Kernel) -> Result<aiv::Program, Diagnostic> {
-    match kernel.blocks {
+/// The AIV program of an instance, as the kernel is asked for.
+pub(super) fn blocks(instance: &Instance, kernel: &Kernel, product: Product) -> Result<aiv::Program, Diagnostic> {
+    let program = match kernel.blocks {
         Some(blocks) => aiv::lower(instance, blocks),
         None => aiv::lower_default(instance),
-    }
+    };
+    let program = program?.on(product);
+    Ok(if kernel.double_buffer { program.double_buffered() } else { program })
 }
 
 /// What a rank of an AIV program needs, where `need` is what one with a block for each lane does.
-pub(super) fn kernel_needs(program: &aiv::Program, need: Resources) -> Resources {
-    Resources { blocks: program.num_blocks(), flags: need.flags.saturating_mul(program.parts), ..need }
+pub(super) fn kernel_needs(program: &aiv::Program, rank: u32, need: Resources) -> Resources {
+    Resources { blocks: program.num_blocks(), flags: program.flags_of(rank), ..need }
 }
 
 /// Cores are not for AI CPU.
@@ -216,8 +223,9 @@ pub(super) fn program(
                 "`--fuse` is for AI CPU: a kernel has no operation that writes and records".into(),
             ));
         }
-        aiv::admits_scope(target.product, &shape.layout, spec.operator).map_err(fail)?;
-        return blocks(&instance, kernel).map(Lowered::Aiv).map_err(fail);
+        let program = blocks(&instance, kernel, target.product).map_err(fail)?;
+        aiv::admits_kernel(target.product, &program).map_err(fail)?;
+        return Ok(Lowered::Aiv(program));
     }
     let mut program = lower::aicpu::lower(&instance);
     if target.fuse {
