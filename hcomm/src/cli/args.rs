@@ -222,6 +222,12 @@ pub(super) struct Tune {
     /// Take the layout from a rank table of HCCL.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ranks", "layout"])]
     pub(super) rank_table: Option<PathBuf>,
+    /// The root of broadcast, reduce, scatter and gather [default: 0].
+    #[arg(long)]
+    pub(super) root: Option<u32>,
+    /// Which engines to compare.
+    #[arg(long, value_enum, default_value = "both")]
+    pub(super) engine: Engines,
     /// Bytes of the message: one (4M), several (1K,1M) or a range that doubles (1K..1G).
     #[arg(long, value_parser = sizes, default_value = "1K..1G")]
     pub(super) sizes: Sizes,
@@ -253,6 +259,17 @@ pub(super) enum TuneFormat {
     Json,
     /// A table for C++ to choose by.
     Cpp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Engines {
+    /// AI CPU only.
+    #[value(alias = "ai_cpu", alias = "aicpu")]
+    AiCpu,
+    /// Vector cores only.
+    Aiv,
+    /// Both, where the product's Vector cores reach all ranks.
+    Both,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

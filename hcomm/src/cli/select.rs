@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use hcomm_sim::time::AnyProgram;
+
 use super::Failure;
 use super::args::{EngineArg, Kernel, Target, Where};
 use super::report::{self, Style};
@@ -117,6 +119,14 @@ impl Lowered {
         match self {
             Lowered::AiCpu(program) => program,
             Lowered::Aiv(program) => &program.frame,
+        }
+    }
+
+    /// The program for what takes either.
+    pub(super) fn code(&self) -> AnyProgram<'_> {
+        match self {
+            Lowered::AiCpu(program) => program.into(),
+            Lowered::Aiv(program) => program.into(),
         }
     }
 
