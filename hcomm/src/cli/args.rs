@@ -52,6 +52,9 @@ pub(super) struct Where {
     /// Nodes × locals (2x4), pods × nodes × locals (2x2x4), or the ranks of each node ([3,5]).
     #[arg(long, value_parser = layout)]
     pub(super) layout: Option<Layout>,
+    /// Take the layout from a rank table of HCCL (versions 1.0, 1.2 and 2.0).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ranks", "layout"])]
+    pub(super) rank_table: Option<PathBuf>,
     /// The root of broadcast, reduce, scatter and gather [default: 0].
     #[arg(long)]
     pub(super) root: Option<u32>,
@@ -120,7 +123,7 @@ pub(super) struct Check {
     #[arg(required_unless_present = "program")]
     pub(super) algorithm: Option<String>,
     /// Check this program in place of an algorithm: a file of `hcomm show --format json`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "blocks"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "rank_table", "blocks"])]
     pub(super) program: Option<PathBuf>,
     /// Rank counts on one node, like 8, 2..=16 or 2..17 [default: those that the algorithm is verified for].
     #[arg(long, value_parser = rank_range, conflicts_with = "layout")]
@@ -128,6 +131,9 @@ pub(super) struct Check {
     /// Nodes × locals (2x4), pods × nodes × locals (2x2x4), or the ranks of each node ([3,5]).
     #[arg(long, value_parser = layout)]
     pub(super) layout: Option<Layout>,
+    /// Take the layout from a rank table of HCCL (versions 1.0, 1.2 and 2.0).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ranks", "layout"])]
+    pub(super) rank_table: Option<PathBuf>,
     /// The form where input and output overlap must hold too.
     #[arg(long)]
     pub(super) in_place: bool,
@@ -152,7 +158,7 @@ pub(super) struct Run {
     #[arg(required_unless_present = "program")]
     pub(super) algorithm: Option<String>,
     /// Run this program in place of an algorithm: a file of `hcomm show --format json`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "root", "src", "dst", "fuse", "blocks"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "rank_table", "root", "src", "dst", "fuse", "blocks"])]
     pub(super) program: Option<PathBuf>,
     #[command(flatten)]
     pub(super) place: Where,
@@ -219,7 +225,7 @@ pub(super) struct Tune {
     /// Nodes × locals (2x4), pods × nodes × locals (2x2x4), or the ranks of each node ([3,5]).
     #[arg(long, value_parser = layout)]
     pub(super) layout: Option<Layout>,
-    /// Take the layout from a rank table of HCCL.
+    /// Take the layout from a rank table of HCCL (versions 1.0, 1.2 and 2.0).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ranks", "layout"])]
     pub(super) rank_table: Option<PathBuf>,
     /// The root of broadcast, reduce, scatter and gather [default: 0].

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::args::{Engines, Tune as Command, TuneFormat};
 use super::describe::{Align, table};
 use super::time::{cluster, us};
-use super::{Answer, Failure};
+use super::{Answer, Failure, select};
 use crate::dtype::ReduceOp;
 use crate::shape::Layout;
 use crate::spec::{Engine, Spec};
@@ -20,7 +20,7 @@ pub(super) fn tune(library: &[&Spec<'static>], command: &Command, json: bool) ->
         return Err(Failure::Usage(format!("`--reduce`: {} does not reduce", command.operator)));
     }
     let layout = match (&command.rank_table, command.ranks.or(command.layout)) {
-        (Some(file), _) => rank_table(file)?,
+        (Some(file), _) => select::rank_table(file)?,
         (None, layout) => layout.unwrap_or(cluster.layout),
     };
     let root = command.root.unwrap_or(0);
@@ -64,12 +64,6 @@ pub(super) fn tune(library: &[&Spec<'static>], command: &Command, json: bool) ->
         TuneFormat::Cpp => cpp(&question, &tuning),
     };
     Ok(Answer { text, holds: true })
-}
-
-fn rank_table(file: &std::path::Path) -> Result<Layout, Failure> {
-    let wrong = |message: String| Failure::Usage(format!("{}: {message}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-    hcomm_sim::cluster::rank_table::layout(&text).map_err(|error| wrong(error.to_string()))
 }
 
 /// 1024 as 1K.
