@@ -15,7 +15,7 @@ use crate::cluster::{Cluster, PathId};
 use hcomm_core::spec;
 
 /// Times that differ by less than this part are equal: sums of the same costs in another order.
-const EQUAL: f64 = 1e-12;
+pub(super) const EQUAL: f64 = 1e-12;
 /// No thread.
 const NOBODY: u32 = u32::MAX;
 
