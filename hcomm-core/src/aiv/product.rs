@@ -22,10 +22,35 @@ const fn reduced(product: Product) -> &'static [DataType] {
     }
 }
 
+/// Where memory semantics end: with the server on A2, and with the superpod on A3 and the 950.
+fn scope(product: Product) -> (fn(&Layout, u32) -> u32, &'static str) {
+    match product {
+        Product::A2 => (|layout, rank| layout.place(rank).0, "server"),
+        Product::A3 | Product::A950 => (|layout, rank| layout.pod_of(layout.place(rank).0), "superpod"),
+    }
+}
+
+/// Whether kernels reach all ranks of a layout on a product.
+///
+/// # Errors
+///
+/// H402 with the rule.
+pub fn admits_layout(product: Product, layout: &Layout) -> Result<(), Diagnostic> {
+    let (within, rule) = scope(product);
+    match (1..layout.ranks()).find(|rank| within(layout, *rank) != within(layout, 0)) {
+        None => Ok(()),
+        Some(rank) => {
+            let message = format!(
+                "AIV reaches peers inside one {rule} only on {product}, and rank {rank} is in another {rule} than rank 0"
+            );
+            let help = format!("use the engine ai-cpu, or the ranks of one {rule}");
+            Err(Diagnostic::new(Code::H402, message, None).with_help(help))
+        }
+    }
+}
+
 /// Whether a kernel can run on a product, whatever the type: its blocks reach the ranks that they name, and meet as they
 /// can there.
-///
-/// Memory semantics end with the server on A2, and with the superpod on A3 and the 950.
 ///
 /// # Errors
 ///
@@ -33,10 +58,7 @@ const fn reduced(product: Product) -> &'static [DataType] {
 pub fn admits_kernel(product: Product, program: &Program) -> Result<(), Diagnostic> {
     let layout = &program.frame.shape.layout;
     let at = |op: &Op| program.frame.source.spans.get(op.at.index()).copied();
-    let (within, rule): (fn(&Layout, u32) -> u32, _) = match product {
-        Product::A2 => (|layout, rank| layout.place(rank).0, "server"),
-        Product::A3 | Product::A950 => (|layout, rank| layout.pod_of(layout.place(rank).0), "superpod"),
-    };
+    let (within, rule) = scope(product);
     // A program from a file may name what is not there.
     let apart = |a: u32, b: u32| a.max(b) < layout.ranks() && within(layout, a) != within(layout, b);
     for (rank, _, op) in program.ops() {

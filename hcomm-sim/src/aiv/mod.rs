@@ -12,8 +12,8 @@
 //! * In the atomic mode every copy reduces, and a flag is a copy too: its value is added to the one that is there.
 
 mod exec;
-mod pieces;
-mod plan;
+pub(crate) mod pieces;
+pub(crate) mod plan;
 mod stuck;
 
 use crate::bytes::memory::Meter;

@@ -52,6 +52,9 @@ pub(super) struct Where {
     /// Nodes × locals (2x4), pods × nodes × locals (2x2x4), or the ranks of each node ([3,5]).
     #[arg(long, value_parser = layout)]
     pub(super) layout: Option<Layout>,
+    /// Take the layout from a rank table of HCCL (versions 1.0, 1.2 and 2.0).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ranks", "layout"])]
+    pub(super) rank_table: Option<PathBuf>,
     /// The root of broadcast, reduce, scatter and gather [default: 0].
     #[arg(long)]
     pub(super) root: Option<u32>,
@@ -123,7 +126,7 @@ pub(super) struct Check {
     #[arg(required_unless_present = "program")]
     pub(super) algorithm: Option<String>,
     /// Check this program in place of an algorithm: a file of `hcomm show --format json`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "blocks", "double_buffer"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "rank_table", "blocks", "double_buffer"])]
     pub(super) program: Option<PathBuf>,
     /// Rank counts on one node, like 8, 2..=16 or 2..17 [default: those that the algorithm is verified for].
     #[arg(long, value_parser = rank_range, conflicts_with = "layout")]
@@ -131,6 +134,9 @@ pub(super) struct Check {
     /// Nodes × locals (2x4), pods × nodes × locals (2x2x4), or the ranks of each node ([3,5]).
     #[arg(long, value_parser = layout)]
     pub(super) layout: Option<Layout>,
+    /// Take the layout from a rank table of HCCL (versions 1.0, 1.2 and 2.0).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ranks", "layout"])]
+    pub(super) rank_table: Option<PathBuf>,
     /// The form where input and output overlap must hold too.
     #[arg(long)]
     pub(super) in_place: bool,
@@ -156,7 +162,7 @@ pub(super) struct Run {
     pub(super) algorithm: Option<String>,
     /// Run this program in place of an algorithm: a file of `hcomm show --format json`.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "algorithm", "ranks", "layout", "root", "src", "dst", "fuse", "blocks", "double_buffer"
+        "algorithm", "ranks", "layout", "rank_table", "root", "src", "dst", "fuse", "blocks", "double_buffer"
     ])]
     pub(super) program: Option<PathBuf>,
     #[command(flatten)]
@@ -224,9 +230,15 @@ pub(super) struct Tune {
     /// Nodes × locals (2x4), pods × nodes × locals (2x2x4), or the ranks of each node ([3,5]).
     #[arg(long, value_parser = layout)]
     pub(super) layout: Option<Layout>,
-    /// Take the layout from a rank table of HCCL.
+    /// Take the layout from a rank table of HCCL (versions 1.0, 1.2 and 2.0).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ranks", "layout"])]
     pub(super) rank_table: Option<PathBuf>,
+    /// The root of broadcast, reduce, scatter and gather [default: 0].
+    #[arg(long)]
+    pub(super) root: Option<u32>,
+    /// Which engines to compare.
+    #[arg(long, value_enum, default_value = "both")]
+    pub(super) engine: Engines,
     /// Bytes of the message: one (4M), several (1K,1M) or a range that doubles (1K..1G).
     #[arg(long, value_parser = sizes, default_value = "1K..1G")]
     pub(super) sizes: Sizes,
@@ -261,6 +273,17 @@ pub(super) enum TuneFormat {
     Json,
     /// A table for C++ to choose by.
     Cpp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Engines {
+    /// AI CPU only.
+    #[value(alias = "ai_cpu", alias = "aicpu")]
+    AiCpu,
+    /// Vector cores only.
+    Aiv,
+    /// Both, where the product's Vector cores reach all ranks.
+    Both,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -67,6 +67,9 @@ pub(super) fn check(
 
 /// The layouts that are asked for; those that the algorithm is verified for if none are.
 fn layouts(spec: &Spec<'_>, command: &Command) -> Result<Vec<Layout>, Failure> {
+    if let Some(file) = &command.rank_table {
+        return Ok(vec![select::rank_table(file)?]);
+    }
     if let Some(layout) = command.layout {
         return Ok(vec![layout]);
     }

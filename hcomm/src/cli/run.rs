@@ -50,9 +50,6 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
     if command.reduce.is_some() && !program.operator.reduces() {
         return Err(Failure::Usage(format!("`--reduce`: {} does not reduce", program.operator)));
     }
-    if command.cluster.is_some() && engine == Engine::Aiv {
-        return Err(Failure::Usage("`--cluster`: the time of the engine aiv is not modelled yet: use ai-cpu".into()));
-    }
     let admitted = match &lowered {
         Lowered::AiCpu(program) => product.admits(program, command.dtype, reduce),
         Lowered::Aiv(program) => aiv::admits(product, program, command.dtype, reduce),
@@ -92,23 +89,23 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
     }
     let holds = proven && report.ok();
     // The time of what is wrong says nothing.
-    let timed = if holds { time::timed(command, program, &config, style)? } else { None };
+    let timed = if holds { time::timed(command, lowered.code(), &config, style)? } else { None };
     let text = match json {
         true => {
             let mut value = value(program, engine, need.as_ref(), &report, &found);
             if let Some(timed) = &timed {
-                timed.json(program, &mut value);
+                timed.json(lowered.code(), &mut value);
             }
             format!("{value:#}\n")
         }
         false => {
-            let time = timed.as_ref().map(|timed| timed.text(program, command.explain)).unwrap_or_default();
+            let time = timed.as_ref().map(|timed| timed.text(lowered.code(), command.explain)).unwrap_or_default();
             let summary = summary(command, &lowered, need.as_ref(), &report, proven);
             summary + &time + &report::text(&file, &found, style)
         }
     };
     if let Some(timed) = &timed {
-        timed.pictures(command, program, &config, need.as_ref(), &report)?;
+        timed.pictures(command, lowered.code(), &config, need.as_ref(), &report)?;
     }
     Ok(Answer { text, holds: holds && timed.is_none_or(|timed| timed.completes()) })
 }
