@@ -41,6 +41,8 @@ pub(super) enum Command {
     Run(Run),
     /// Find the fastest algorithm for an operator on a cluster, by size, and how far it is from the bound.
     Tune(Tune),
+    /// Write an algorithm as a C++ operator package for HCOMM.
+    Emit(Emit),
 }
 
 /// On which ranks.
@@ -260,6 +262,25 @@ pub(super) struct Tune {
     /// What to print.
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: TuneFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Emit {
+    /// The algorithm, by its name in `hcomm list`.
+    pub(super) algorithm: String,
+    /// What carries the operator out.
+    #[arg(long, value_enum, default_value = "ai-cpu")]
+    pub(super) engine: EngineArg,
+    /// The folder that the package is written to. It is made if it is not there; files of the package's names are
+    /// written anew.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: PathBuf,
+    /// The product: a2, a3 or 950.
+    #[arg(long, value_parser = product, default_value = "950")]
+    pub(super) product: Product,
+    /// Fuse a write and the record behind it into one operation (950 only).
+    #[arg(long)]
+    pub(super) fuse: bool,
 }
 
 /// Sizes in bytes, ascending.
