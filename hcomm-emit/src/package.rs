@@ -102,11 +102,10 @@ fn in_place(spec: &Spec<'_>) -> bool {
         Verify::Ranks(first, last) => (first..=last.min(first + 7)).filter_map(Layout::flat).collect(),
         Verify::Layouts(layouts) => layouts.to_vec(),
     };
-    let options = check::Options { symmetric: spec.headers.symmetric };
     layouts.into_iter().all(|layout| {
         let shape = Shape::first_roles(layout);
         instantiate(spec, &shape).is_ok_and(|instance| {
-            let report = check::report(&aicpu::lower(&instance), &options);
+            let report = check::report(&aicpu::lower(&instance));
             report.diagnostics.is_empty() && report.in_place.is_empty()
         })
     })

@@ -63,6 +63,7 @@ mod values;
 mod words;
 
 use crate::diag::Diagnostic;
+use crate::ids::SpanId;
 use crate::operator::Operator;
 use crate::program::Program;
 use findings::Findings;
@@ -71,6 +72,7 @@ use memory::Memory;
 use model::Model;
 use order::Order;
 use races::Context;
+use rustc_hash::FxHashSet;
 
 /// The most chunks of all buffers of all ranks that the checks take.
 pub const MAX_CELLS: u64 = 1 << 26;
@@ -107,6 +109,31 @@ pub fn report(program: &Program) -> Report {
     Report { diagnostics: checked.diagnostics, in_place }
 }
 
+/// What is wrong with the program whatever it computes: all but the result. For programs whose operator is not known,
+/// such as recorded ones; the operator then only says how many chunks there are.
+pub fn execution(program: &Program) -> Vec<Diagnostic> {
+    let mut findings = Findings::new(program);
+    structure::check(program, &mut findings);
+    let execution = if findings.is_empty() { execute(program, &mut findings) } else { None };
+    if let Some((model, matching)) = &execution {
+        execution_faults(program, model, matching, &mut findings);
+    }
+    findings.finish()
+}
+
+/// Notifies that are reused and accesses that race. The result has the statements that race.
+fn execution_faults(
+    program: &Program,
+    model: &Model<'_>,
+    matching: &Matching,
+    findings: &mut Findings<'_>,
+) -> FxHashSet<SpanId> {
+    let order = Order::new(model, matching);
+    reuse::check(model, matching, &order, findings);
+    let memory = Memory::new(program, false);
+    races::check(Context { model, matching, order: &order, memory: &memory, in_place: false }, findings)
+}
+
 /// A program after the checks.
 struct Checked<'p> {
     program: &'p Program,
@@ -121,13 +148,8 @@ impl<'p> Checked<'p> {
         structure::check(program, &mut findings);
         let execution = if findings.is_empty() { execute(program, &mut findings) } else { None };
         if let Some((model, matching)) = &execution {
-            let order = Order::new(model, matching);
-            reuse::check(model, matching, &order, &mut findings);
-            let memory = Memory::new(program, false);
-            let context = Context { model, matching, order: &order, memory: &memory, in_place: false };
-            let racy = races::check(context, &mut findings);
-            drop(order);
-            result::check(model, matching, &memory, &racy, &mut findings);
+            let racy = execution_faults(program, model, matching, &mut findings);
+            result::check(model, matching, &Memory::new(program, false), &racy, &mut findings);
             if program.operator == Operator::Barrier {
                 barrier::check(model, matching, &mut findings);
             }

@@ -14,7 +14,7 @@ use crate::spec::Spec;
 
 pub(super) fn emit(library: &[&Spec<'static>], command: &Command, json: bool, style: Style) -> Result<Answer, Failure> {
     let spec = select::algorithm(library, &command.algorithm)?;
-    select::engine(spec, &Kernel { engine: command.engine, blocks: None })?;
+    select::engine(spec, &Kernel { engine: command.engine, blocks: None, double_buffer: false })?;
     if command.engine == EngineArg::Aiv {
         return Err(Failure::Usage("`--engine aiv` is not emitted yet: `--engine ai-cpu` is".into()));
     }
