@@ -21,6 +21,7 @@ pub mod aiv;
 pub mod bound;
 mod bytes;
 pub mod cluster;
+pub mod comm;
 mod config;
 mod error;
 mod hang;
