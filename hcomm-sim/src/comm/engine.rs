@@ -4,7 +4,7 @@ use crate::comm::core::Core;
 use crate::comm::error::Result;
 use crate::comm::fault::Fate;
 use crate::comm::notify::{Notify, Recorded};
-use crate::comm::queue::{Action, Call, Driver, Hop, Owner, Queue};
+use crate::comm::queue::{Action, Call, Driver, Hop, Owned, Queue};
 use crate::comm::sync::lock;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -268,7 +268,7 @@ impl Driver for Core {
         }
     }
 
-    fn kernel(&self, queue: Arc<Queue>, token: u64, (call, owner): (Call, Option<(Arc<dyn Owner>, u64)>)) {
+    fn kernel(&self, queue: Arc<Queue>, token: u64, (call, owner): (Call, Option<Owned>)) {
         let Some(core) = self.me.upgrade() else {
             return;
         };

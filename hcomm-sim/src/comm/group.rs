@@ -103,7 +103,7 @@ pub(crate) struct Gather {
 
 impl Group {
     pub(crate) fn new(id: u64, name: String, devices: Vec<u32>, is_sub: bool) -> Arc<Group> {
-        let ranks = RwLock::new(vec![Weak::new(); devices.len()]);
+        let ranks = RwLock::new(devices.iter().map(|_| Weak::new()).collect());
         Arc::new(Group {
             id,
             name,

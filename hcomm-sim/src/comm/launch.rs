@@ -368,7 +368,7 @@ impl RankState {
         self.core
             .product
             .admits(program, call.dtype, call.reduce)
-            .map_err(|diagnostic| not_support(diagnostic.message.clone()))?;
+            .map_err(|diagnostic| not_support(diagnostic.message))?;
         let buffer = self.hccl_buffer()?;
         let rounds = Rounds::new(program, call.counts.clone(), call.dtype.size(), buffer.size)
             .map_err(|error| para(format!("`{}`: {error}", program.algorithm)))?;

@@ -61,10 +61,13 @@ pub(crate) trait Owner: Send + Sync {
     fn unanswered(&self, queue: &Queue, notify: &Notify, seconds: u32) -> CommError;
 }
 
+/// Whose a task is, and how often that had been stopped when it was queued.
+pub(crate) type Owned = (Arc<dyn Owner>, u64);
+
 /// A task in a queue.
 pub(crate) struct Task {
     pub(crate) action: Action,
-    pub(crate) owner: Option<(Arc<dyn Owner>, u64)>,
+    pub(crate) owner: Option<Owned>,
 }
 
 impl Task {
@@ -86,7 +89,7 @@ pub(crate) trait Driver {
     /// Carries out a copy, a reduction or a record.
     fn execute(&self, action: &Action) -> Result<()>;
     /// Calls something on a thread of its own, and [`Queue::wake`]s the queue when it is done.
-    fn kernel(&self, queue: Arc<Queue>, token: u64, task: (Call, Option<(Arc<dyn Owner>, u64)>));
+    fn kernel(&self, queue: Arc<Queue>, token: u64, task: (Call, Option<Owned>));
     /// When `seconds` are over.
     fn deadline(&self, seconds: u32) -> Option<Instant>;
     /// Calls [`Queue::expire`] at that time.
@@ -276,14 +279,7 @@ impl Queue {
         driver.ready(self.clone());
     }
 
-    fn park(
-        &self,
-        state: &mut State,
-        on: On,
-        owner: Option<(Arc<dyn Owner>, u64)>,
-        deadline: Option<Instant>,
-        seconds: u32,
-    ) {
+    fn park(&self, state: &mut State, on: On, owner: Option<Owned>, deadline: Option<Instant>, seconds: u32) {
         state.token += 1;
         let owner = owner.map(|(owner, epoch)| OwnerMark(owner, epoch));
         state.status = Status::Parked(Park { token: state.token, on, owner, deadline, seconds });
@@ -313,7 +309,7 @@ impl Queue {
     }
 
     /// A task is done, well or not.
-    pub(crate) fn done(&self, owner: Option<(Arc<dyn Owner>, u64)>, result: Result<()>) {
+    pub(crate) fn done(&self, owner: Option<Owned>, result: Result<()>) {
         let mut state = lock(&self.state);
         if let Err(error) = result {
             self.keep(&mut state, error.clone());

@@ -11,7 +11,7 @@ use crate::comm::launch::{Launches, Open};
 use crate::comm::memory::Region;
 use crate::comm::monitor::{Log, Moment, Totals};
 use crate::comm::notify::{FlagName, Notify};
-use crate::comm::queue::{Owner, Queue, QueueKind};
+use crate::comm::queue::{Owned, Owner, Queue, QueueKind};
 use crate::comm::recover::Callbacks;
 use crate::comm::sync::{Mutex, lock};
 use crate::comm::thread::{Side, Threads};
@@ -175,7 +175,7 @@ impl RankState {
     }
 
     /// Who owns the tasks that are queued on a side now.
-    pub(crate) fn owner(self: &Arc<Self>, side: Side) -> (Arc<dyn Owner>, u64) {
+    pub(crate) fn owner(self: &Arc<Self>, side: Side) -> Owned {
         let owner: Arc<dyn Owner> = match side {
             Side::Device => self.clone(),
             Side::Host => Arc::new(HostSide(self.clone())),
