@@ -142,13 +142,15 @@ impl Engine {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Ends workers, timer and idle kernel threads, and waits for them, except for the one that calls this.
-    pub(crate) fn close(&self) {
-        {
-            // With the locks held, so that nobody is between looking and sleeping.
-            let _guards = (lock_std(&self.ready), lock_std(&self.alarms), lock_std(&self.kernels));
-            self.closed.store(true, Ordering::Release);
-        }
+    /// From now on workers, timer and kernel threads end.
+    fn mark_closed(&self) {
+        // With the locks held, so that nobody is between looking and sleeping.
+        let _guards = (lock_std(&self.ready), lock_std(&self.alarms), lock_std(&self.kernels));
+        self.closed.store(true, Ordering::Release);
+    }
+
+    /// Waits for them, except for the one that calls this.
+    fn join(&self) {
         self.work.notify_all();
         self.ring.notify_all();
         self.kernel.notify_all();
@@ -320,12 +322,19 @@ impl Core {
 
     /// Ends everything: queues drop what they hold, and whoever waits is told.
     pub(crate) fn close(&self) {
+        // First, so that whoever wakes finds it.
+        self.engine.mark_closed();
         let threads = self.threads.all().into_iter().map(|thread| thread.queue.clone());
         let streams = self.streams.all().into_iter().map(|stream| stream.queue.clone());
         for queue in threads.chain(streams) {
             queue.close(self);
         }
-        self.engine.close();
+        for comm in self.comms.all() {
+            comm.group.left();
+        }
+        drop(lock(&self.meetings));
+        self.met.notify_all();
+        self.engine.join();
         self.comms.clear();
         self.threads.clear();
         self.channels.clear();

@@ -143,7 +143,7 @@ impl Group {
     }
 
     /// Blocks until all ranks that are there have come, and no longer than `until`.
-    pub(crate) fn all_come(&self, rank: u32, until: Instant) -> Result<()> {
+    pub(crate) fn all_come(&self, core: &Core, rank: u32, until: Instant) -> Result<()> {
         let mut gather = lock(&self.gather);
         gather.came.insert(rank);
         let round = gather.round;
@@ -151,6 +151,7 @@ impl Group {
             if gather.round != round {
                 return Ok(());
             }
+            core.is_open()?;
             let missing: Vec<u32> =
                 (0..self.size()).filter(|other| !gather.came.contains(other) && self.is_there(*other)).collect();
             if missing.is_empty() {
@@ -290,6 +291,7 @@ impl Core {
             self.met.notify_all();
         }
         loop {
+            self.is_open()?;
             let Some(meeting) = meetings.open.get_mut(&key) else {
                 return Err(crate::comm::error::in_status("the cluster has been shut down"));
             };

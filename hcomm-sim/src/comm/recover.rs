@@ -85,7 +85,7 @@ impl RankState {
             return Err(in_status(format!("{} is not suspended: suspend it on all ranks, then resume it", self.who())));
         }
         let until = || self.core.after(self.config.timeouts.meet());
-        self.group.all_come(self.rank, until())?;
+        self.group.all_come(&self.core, self.rank, until())?;
         self.tell(StatePhase::ResumePre);
         self.clear_flags();
         lock(&self.group.agreement).clear();
@@ -93,7 +93,7 @@ impl RankState {
         lock(&self.launches).restart();
         lock(&self.open).clear();
         // Nobody records before everybody has cleared.
-        self.group.all_come(self.rank, until())?;
+        self.group.all_come(&self.core, self.rank, until())?;
         {
             let mut status = lock(&self.status);
             if status.is == Is::Suspended {

@@ -5,4 +5,5 @@
 mod conform;
 mod faults;
 mod p2p;
+mod resources;
 mod support;
