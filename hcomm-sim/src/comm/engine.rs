@@ -218,23 +218,27 @@ fn serve(engine: &Engine) {
 }
 
 impl Core {
-    fn record(&self, notify: &Notify, hop: Option<Hop>) -> Result<()> {
+    /// Sets a flag. Returns whether the record was lost.
+    fn record(&self, notify: &Notify, hop: Option<Hop>) -> Result<bool> {
         if let Some(hop) = hop {
             match self.faults.record(hop) {
                 Fate::Arrives => {}
                 Fate::Lost => {
                     self.note_lost(notify.name, "a fault was injected");
-                    return Ok(());
+                    return Ok(true);
                 }
                 Fate::Fails(error) => return Err(error),
             }
         }
         match notify.record() {
             Recorded::Set => {}
-            Recorded::Lost => self.note_lost(notify.name, "it was set already, and a notify is one bit"),
+            Recorded::Lost => {
+                self.note_lost(notify.name, "it was set already, and a notify is one bit");
+                return Ok(true);
+            }
             Recorded::Answers(waiter) => waiter.queue.wake(self, waiter.token),
         }
-        Ok(())
+        Ok(false)
     }
 }
 
@@ -246,27 +250,27 @@ impl Driver for Core {
         self.engine.work.notify_one();
     }
 
-    fn execute(&self, action: &Action) -> Result<()> {
+    fn execute(&self, action: &Action) -> Result<bool> {
         match action {
             Action::Copy { dst, src, len, hop, then } => {
                 if let Some(hop) = hop {
                     self.faults.transfer(*hop)?;
                 }
                 self.memory.copy(*dst, *src, *len)?;
-                self.totals.moved(*len, hop.is_some());
-                then.as_ref().map_or(Ok(()), |notify| self.record(notify, *hop))
+                then.as_ref().map_or(Ok(false), |notify| self.record(notify, *hop))
             }
             Action::Reduce { dst, src, count, dtype, reduce, hop, then } => {
                 if let Some(hop) = hop {
                     self.faults.transfer(*hop)?;
                 }
                 self.memory.reduce(*dst, *src, *count, *dtype, *reduce)?;
-                self.totals.moved(count * u64::from(dtype.size()), hop.is_some());
-                then.as_ref().map_or(Ok(()), |notify| self.record(notify, *hop))
+                then.as_ref().map_or(Ok(false), |notify| self.record(notify, *hop))
             }
             Action::Record { notify, hop } => self.record(notify, *hop),
             // The queue does these itself.
-            Action::Wait { .. } | Action::Await(..) | Action::Reach(..) | Action::Call(_) | Action::Kernel(_) => Ok(()),
+            Action::Wait { .. } | Action::Await(..) | Action::Reach(..) | Action::Call(_) | Action::Kernel(_) => {
+                Ok(false)
+            }
         }
     }
 
@@ -303,10 +307,6 @@ impl Driver for Core {
 
     fn is_stopped(&self, device: u32) -> bool {
         self.faults.is_stopped(device)
-    }
-
-    fn parked(&self) {
-        self.totals.parked();
     }
 }
 

@@ -7,10 +7,10 @@ use crate::comm::error::{CommError, Result, para, timeout};
 use crate::comm::launch::Agreement;
 use crate::comm::p2p::Messages;
 use crate::comm::rank::{Is, RankState};
+use crate::comm::recover::Repeating;
 use crate::comm::sync::{Mutex, lock, read, write};
 use crate::comm::thread::CommEngine;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
@@ -27,8 +27,7 @@ pub(crate) struct Group {
     pub(crate) paired: Condvar,
     pub(crate) agreement: Mutex<Agreement>,
     pub(crate) messages: Mutex<Messages>,
-    /// Whether an operator is being repeated.
-    pub(crate) retrying: AtomicBool,
+    pub(crate) repeating: Mutex<Repeating>,
     pub(crate) gather: Mutex<Gather>,
     pub(crate) gathered: Condvar,
 }
@@ -114,7 +113,7 @@ impl Group {
             paired: Condvar::new(),
             agreement: Mutex::default(),
             messages: Mutex::default(),
-            retrying: AtomicBool::new(false),
+            repeating: Mutex::default(),
             gather: Mutex::default(),
             gathered: Condvar::new(),
         })

@@ -57,6 +57,10 @@ pub(crate) trait Owner: Send + Sync {
     fn reason(&self) -> CommError;
     /// One of its tasks failed.
     fn failed(&self, error: CommError);
+    /// One of its tasks was carried out. `lost` says that its record was lost.
+    fn carried_out(&self, action: &Action, lost: bool);
+    /// One of its waits found nothing.
+    fn parked(&self);
     /// How a wait of it is told that was not answered.
     fn unanswered(&self, queue: &Queue, notify: &Notify, seconds: u32) -> CommError;
 }
@@ -86,8 +90,8 @@ impl fmt::Debug for Task {
 pub(crate) trait Driver {
     /// The queue can go on.
     fn ready(&self, queue: Arc<Queue>);
-    /// Carries out a copy, a reduction or a record.
-    fn execute(&self, action: &Action) -> Result<()>;
+    /// Carries out a copy, a reduction or a record. Returns whether its record was lost.
+    fn execute(&self, action: &Action) -> Result<bool>;
     /// Calls something on a thread of its own, and [`Queue::wake`]s the queue when it is done.
     fn kernel(&self, queue: Arc<Queue>, token: u64, task: (Call, Option<Owned>));
     /// When `seconds` are over.
@@ -96,8 +100,6 @@ pub(crate) trait Driver {
     fn alarm(&self, queue: Arc<Queue>, at: Instant);
     /// Whether the device does nothing at present.
     fn is_stopped(&self, device: u32) -> bool;
-    /// A wait found nothing and is parked.
-    fn parked(&self) {}
 }
 
 /// What a queue belongs to.
@@ -236,8 +238,10 @@ impl Queue {
                         continue;
                     }
                     let deadline = driver.deadline(seconds);
+                    if let Some((owner, _)) = &owner {
+                        owner.parked();
+                    }
                     self.park(&mut state, On::Notify(notify), owner, deadline, seconds);
-                    driver.parked();
                     self.arm(state, driver, deadline);
                     return;
                 }
@@ -271,7 +275,11 @@ impl Queue {
                 }
                 action => {
                     drop(state);
-                    let result = driver.execute(&action);
+                    let result = driver.execute(&action).map(|lost| {
+                        if let Some((owner, _)) = &owner {
+                            owner.carried_out(&action, lost);
+                        }
+                    });
                     self.done(owner, result);
                 }
             }

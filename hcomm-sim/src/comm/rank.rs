@@ -11,7 +11,7 @@ use crate::comm::launch::{Launches, Open};
 use crate::comm::memory::Region;
 use crate::comm::monitor::{Log, Moment, Totals};
 use crate::comm::notify::{FlagName, Notify};
-use crate::comm::queue::{Owned, Owner, Queue, QueueKind};
+use crate::comm::queue::{Action, Owned, Owner, Queue, QueueKind};
 use crate::comm::recover::Callbacks;
 use crate::comm::sync::{Mutex, lock};
 use crate::comm::thread::{Side, Threads};
@@ -215,6 +215,23 @@ impl Owner for RankState {
         self.stop(Is::Failed, Some(error));
     }
 
+    fn carried_out(&self, action: &Action, lost: bool) {
+        match action {
+            Action::Copy { len, hop, .. } => self.totals.moved(*len, hop.is_some()),
+            Action::Reduce { count, dtype, hop, .. } => {
+                self.totals.moved(count * u64::from(dtype.size()), hop.is_some());
+            }
+            _ => {}
+        }
+        if lost {
+            self.totals.lost();
+        }
+    }
+
+    fn parked(&self) {
+        self.totals.parked();
+    }
+
     fn unanswered(&self, queue: &Queue, notify: &Notify, seconds: u32) -> CommError {
         let on = match queue.kind {
             QueueKind::Stream => "a stream".to_owned(),
@@ -256,6 +273,14 @@ impl Owner for HostSide {
     fn failed(&self, error: CommError) {
         // What the host does itself is not repeated.
         self.0.fail(&error);
+    }
+
+    fn carried_out(&self, action: &Action, lost: bool) {
+        self.0.carried_out(action, lost);
+    }
+
+    fn parked(&self) {
+        self.0.parked();
     }
 
     fn unanswered(&self, queue: &Queue, notify: &Notify, seconds: u32) -> CommError {

@@ -6,4 +6,5 @@ mod conform;
 mod faults;
 mod p2p;
 mod resources;
+mod soak;
 mod support;

@@ -506,6 +506,10 @@ fn a_snapshot_as_json() {
     let rig = Rig::new(&cluster, &[0, 1], &CommConfig::named("seen").buffer_size(8 << 10));
     let program = flat(&MeshAllGather::SPEC, 2);
     rig.check(&program, &Counts::Same(9), (DataType::Fp32, ReduceOp::Sum), false, 1);
-    insta::assert_snapshot!(rig.comms[1].snapshot().to_json());
+    let mut snapshot = rig.comms[1].snapshot();
+    // Who is first is not always the same.
+    assert!(snapshot.counters.waits_parked <= snapshot.counters.waits);
+    snapshot.counters.waits_parked = 0;
+    insta::assert_snapshot!(snapshot.to_json());
     rig.end();
 }
