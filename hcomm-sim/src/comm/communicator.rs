@@ -498,6 +498,7 @@ impl Communicator {
                 Is::Destroyed => "destroyed",
             },
             error,
+            waiting: state.waiting(),
             counters: state.totals.now(),
             in_use: InUse {
                 communicators: usize::from(is != Is::Destroyed),
