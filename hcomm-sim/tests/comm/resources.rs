@@ -293,13 +293,19 @@ fn unordered_reduce_scatter(ranks: u32) -> Arc<Program> {
         let others = || (0..ranks).filter(|other| *other != rank);
         let mut main = At(&mut program, rank, 0);
         main.op(1, OpKind::LocalCopy(transfer((Buffer::Scratch, 0), (Buffer::Input, 0), ranks, 0)));
-        others().for_each(|peer| drop(main.signal(2, peer, READY)));
-        others().for_each(|peer| drop(main.wait(3, peer, READY)));
+        for peer in others() {
+            main.signal(2, peer, READY);
+        }
+        for peer in others() {
+            main.wait(3, peer, READY);
+        }
         for peer in others() {
             let add = transfer((Buffer::Scratch, peer), (Buffer::Scratch, peer), 1, 0);
             main.op(4, OpKind::WriteReduce(peer, add)).signal(5, peer, DONE);
         }
-        others().for_each(|peer| drop(main.wait(6, peer, DONE)));
+        for peer in others() {
+            main.wait(6, peer, DONE);
+        }
         main.op(7, OpKind::LocalCopy(transfer((Buffer::Output, 0), (Buffer::Scratch, rank), 1, 0)));
     }
     Arc::new(program)
