@@ -5,6 +5,7 @@
 //! that the stream waits for.
 
 use crate::comm::channel::ChannelDesc;
+use crate::comm::config::Deterministic;
 use crate::comm::context::MAX_TAG;
 use crate::comm::error::{CommError, Result, internal, not_support, para, unavail};
 use crate::comm::handle::{EventHandle, StreamHandle, ThreadHandle};
@@ -12,22 +13,25 @@ use crate::comm::kernel::kernel;
 use crate::comm::memory::{Place, Region};
 use crate::comm::monitor::Moment;
 use crate::comm::plane::DataPlane;
-use crate::comm::queue::{Action, Owner, Task};
+use crate::comm::queue::{Action, Task};
 use crate::comm::rank::RankState;
 use crate::comm::sync::lock;
-use crate::comm::thread::{CommEngine, DedicatedThread, Side};
+use crate::comm::thread::{CommEngine, DedicatedThread, Side, Thread};
+use hcomm_core::check;
 use hcomm_core::counts::Counts;
+use hcomm_core::diag::Code;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::program::{OpKind, Program};
-use hcomm_core::resources;
 use hcomm_core::sizes::Rounds;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Notifies that channels of operators get, if the operator does not need more: on A2 and A3 a channel never gets more
 /// later (facts 13, trap 19).
 const CHANNEL_NOTIFIES: u32 = 16;
+
 /// Notifies of a stream's thread, and the one that the device sets at the end (facts 2.6).
 const STREAM_NOTIFIES: u32 = 3;
 pub(crate) const DONE: u32 = 0;
@@ -78,10 +82,10 @@ pub(crate) struct Launches {
     /// The thread that the kernels are launched on, and the event that orders operators on different streams.
     unfold: Option<(ThreadHandle, EventHandle)>,
     last: Option<StreamHandle>,
+    /// Whether an algorithm orders its reductions, where it was asked: by tag.
+    ordered: BTreeMap<String, bool>,
     /// Counts operators, to compare what ranks call.
     pub(crate) number: u64,
-    /// The operator whose end has not been seen.
-    pub(crate) open: VecDeque<Open>,
 }
 
 /// An operator that was launched and has not ended.
@@ -93,6 +97,11 @@ pub(crate) struct Open {
 }
 
 impl Launches {
+    /// Forgets the operators, not their resources.
+    pub(crate) fn restart(&mut self) {
+        (self.number, self.last) = (0, None);
+    }
+
     /// Forgets everything. Returns the event to give back.
     pub(crate) fn clear(&mut self) -> Option<EventHandle> {
         let event = self.unfold.map(|(_, event)| event);
@@ -188,8 +197,29 @@ pub(crate) struct Job {
     /// Whether what the operator writes may be part of its input.
     pub(crate) modifies_input: bool,
     pub(crate) context: Region,
+    /// The main thread, and its notify for the start.
+    pub(crate) main: ThreadHandle,
+    pub(crate) start: u32,
+    /// Whether the device has come to the end.
+    finished: AtomicBool,
     /// The stream's thread, as the device may record to it.
     pub(crate) done: ThreadHandle,
+}
+
+impl Job {
+    /// Whether the device has come to the end: what it did is done, and cannot be repeated.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::Acquire)
+    }
+
+    /// The notify of channels for the end of operators.
+    pub(crate) fn fence(&self) -> u32 {
+        fence_of(&self.program)
+    }
+
+    pub(crate) fn finish(&self) {
+        self.finished.store(true, Ordering::Release);
+    }
 }
 
 impl RankState {
@@ -199,6 +229,7 @@ impl RankState {
         let (rounds, input, output) = self.check_call(program, call, stream)?;
         let operator = program.operator;
         let mut launches = lock(&self.launches);
+        self.check_order(&mut launches, program, call)?;
         let what = What {
             algorithm: program.algorithm.clone(),
             shape: program.shape,
@@ -234,10 +265,17 @@ impl RankState {
         }
         launches.last = Some(stream);
         let modifies_input = input.overlaps(output) && input.size > 0 && output.size > 0;
-        let context = prepared.context;
-        let job = Job { program: program.clone(), call: call.clone(), rounds, modifies_input, context, done };
-        let job = Arc::new(job);
-        launches.open.push_back(Open { number, job: job.clone(), attempts: 0 });
+        let job = Arc::new(Job {
+            program: program.clone(),
+            call: call.clone(),
+            rounds,
+            modifies_input,
+            context: prepared.context,
+            main: prepared.main,
+            start: prepared.start,
+            finished: AtomicBool::new(false),
+            done,
+        });
         self.totals.launched(job.rounds.rounds, input.size);
         self.note(Moment::Launched {
             algorithm: program.algorithm.clone(),
@@ -246,47 +284,96 @@ impl RankState {
             rounds: job.rounds.rounds,
             reused,
         });
-        let mut plane = DataPlane::new(self.core.clone(), Side::Host);
+        // At once: from here on what fails shows on the stream.
+        let (me, mut plane) = (self.clone(), DataPlane::new(self.core.clone(), Side::Host));
+        plane.batch_start(&tag)?;
         plane.thread_notify_record(host, prepared.main, prepared.start)?;
-        self.queue_kernel(unfold, &job)?;
         plane.thread_notify_wait(host, DONE, self.config.timeouts.host())?;
-        let me = self.clone();
-        let ended = Action::Call(Box::new(move || {
-            me.ended(number);
-            Ok(())
-        }));
-        self.core.streams.get(stream)?.queue.push(&*self.core, [self.task(ended)]);
+        plane.call(
+            host,
+            Box::new(move || {
+                me.ended(number);
+                Ok(())
+            }),
+        )?;
+        let unfold = self.own_thread(unfold)?;
+        lock(&self.open).push_back(Open { number, job: job.clone(), attempts: 0 });
+        plane.batch_end(&tag)?;
+        self.queue_kernel(&unfold, &job);
         self.core.record_event(order, stream)
     }
 
-    /// A task of this rank, as it is now.
-    fn task(self: &Arc<Self>, action: Action) -> Task {
-        let owner: Arc<dyn Owner> = self.clone();
-        let epoch = owner.epoch();
-        Task { action, owner: Some((owner, epoch)) }
-    }
-
     /// Queues the kernel that queues the operator's tasks.
-    fn queue_kernel(self: &Arc<Self>, unfold: ThreadHandle, job: &Arc<Job>) -> Result<()> {
+    fn queue_kernel(self: &Arc<Self>, unfold: &Thread, job: &Arc<Job>) {
         let (me, job) = (self.clone(), job.clone());
         let kernel = Action::Call(Box::new(move || kernel(&me, &job)));
-        self.own_thread(unfold)?.queue.push(&*self.core, [self.task(kernel)]);
-        Ok(())
+        let task = Task { action: kernel, owner: Some(self.owner(Side::Device)) };
+        unfold.queue.push(&*self.core, [task]);
     }
 
     fn ended(&self, number: u64) {
-        let mut launches = lock(&self.launches);
-        launches.open.retain(|open| open.number != number);
-        drop(launches);
+        // Not with the launches locked: a worker must not wait for who launches.
+        lock(&self.open).retain(|open| open.number != number);
         self.totals.completed();
     }
 
     /// Tells all ranks that they do not call the same.
-    fn disagree(&self, error: &CommError) {
+    pub(crate) fn disagree(&self, error: &CommError) {
         for rank in 0..self.group.size() {
             if let Some(state) = self.group.rank(rank) {
-                state.failed(error.clone());
+                state.fail(error);
             }
+        }
+    }
+
+    /// Starts the operators that are open again: the first has been started before, the others wait for the stream.
+    pub(crate) fn start_again(self: &Arc<Self>, launches: &mut Launches) -> Result<()> {
+        let (unfold, _) = self.unfold(launches)?;
+        let jobs: Vec<Arc<Job>> = {
+            let mut open = lock(&self.open);
+            open.iter_mut().take(1).for_each(|first| first.attempts += 1);
+            open.iter().map(|open| open.job.clone()).collect()
+        };
+        if let Some(first) = jobs.first() {
+            self.own_thread(first.main)?.flag(first.start)?.set();
+        }
+        let unfold = self.own_thread(unfold)?;
+        jobs.iter().for_each(|job| self.queue_kernel(&unfold, job));
+        Ok(())
+    }
+
+    /// Waits until the device carries out no task.
+    pub(crate) fn until_threads_are_still(&self) -> Result<()> {
+        let until = self.core.after(self.config.timeouts.meet());
+        let threads = lock(&self.threads).all.clone();
+        for thread in threads.iter().filter(|thread| thread.stream.is_none()) {
+            if !thread.queue.until_still(Some(until)) {
+                return Err(internal(format!("a task of {} does not end", self.who())));
+            }
+        }
+        Ok(())
+    }
+
+    /// If the communicator is to be deterministic, floats are added and multiplied in an order that does not change: what the
+    /// checks say of the program (H202).
+    fn check_order(&self, launches: &mut Launches, program: &Program, call: &OpCall) -> Result<()> {
+        let matters = program.operator.reduces()
+            && crate::value::rounds(call.dtype)
+            && matches!(call.reduce, ReduceOp::Sum | ReduceOp::Prod);
+        if self.config.deterministic == Deterministic::Off || !matters {
+            return Ok(());
+        }
+        let ordered = *launches.ordered.entry(tag_of(program)?).or_insert_with(|| {
+            let strict = Program { deterministic: true, ..program.clone() };
+            let report = check::report(&strict, &check::Options::default());
+            report.diagnostics.iter().all(|diagnostic| diagnostic.code != Code::H202)
+        });
+        match ordered {
+            true => Ok(()),
+            false => Err(not_support(format!(
+                "`{}` does not always reduce in the same order (H202), and {} is to be deterministic",
+                program.algorithm, self.group.name
+            ))),
         }
     }
 
@@ -312,7 +399,7 @@ impl RankState {
         self.core
             .product
             .admits(program, call.dtype, call.reduce)
-            .map_err(|diagnostic| not_support(diagnostic.message.clone()))?;
+            .map_err(|diagnostic| not_support(diagnostic.message))?;
         let buffer = self.hccl_buffer()?;
         let rounds = Rounds::new(program, call.counts.clone(), call.dtype.size(), buffer.size)
             .map_err(|error| para(format!("`{}`: {error}", program.algorithm)))?;
@@ -365,11 +452,10 @@ impl RankState {
         let threads = self.operator_threads(launches, &notifies)?;
         let main = self.export_threads(&threads[..1], CommEngine::CpuTs)?[0];
         let peers = peers_of(program, self.rank);
-        let need = resources::of_program(program, self.rank).notify_num_per_channel;
+        let need = fence_of(program) + 1;
         let mut channels = Vec::with_capacity(peers.len());
         if !peers.is_empty() {
-            let wanted = need.max(CHANNEL_NOTIFIES);
-            let descs: Vec<ChannelDesc> = peers.iter().map(|peer| ChannelDesc::new(*peer, wanted)).collect();
+            let descs: Vec<ChannelDesc> = peers.iter().map(|peer| ChannelDesc::new(*peer, need)).collect();
             lock(&self.channels).info = Some(format!("{tag}, an HCCL buffer of {} bytes", self.config.buffer_size));
             channels = self.acquire_channels(CommEngine::AiCpuTs, &descs)?;
         }
@@ -442,6 +528,11 @@ fn tag_of(program: &Program) -> Result<String> {
             program.algorithm
         ))),
     }
+}
+
+/// The notify of channels that peers set for each other when they have done their part: behind the program's own.
+fn fence_of(program: &Program) -> u32 {
+    (program.notifies.len() as u32).max(CHANNEL_NOTIFIES - 1)
 }
 
 /// How many notifies each thread of a rank has: the main thread one more, for the start.
