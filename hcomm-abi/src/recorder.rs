@@ -128,7 +128,9 @@ impl Recorder {
     pub(crate) fn entered(&self, comm: CommHandle, name: &str, rank: u32, devices: &[u32]) {
         let mut notes = lock(&self.notes);
         let open = |group: &&mut Group| {
-            group.name == name && group.devices == devices && group.alive.get(rank as usize).is_some_and(Option::is_none)
+            group.name == name
+                && group.devices == devices
+                && group.alive.get(rank as usize).is_some_and(Option::is_none)
         };
         let group = match notes.groups.iter_mut().find(open) {
             Some(group) if !group.handles.values().any(|other| *other == rank) => group,
@@ -180,7 +182,8 @@ impl Recorder {
             let number = self.traces.fetch_add(1, Ordering::Relaxed);
             let path = if number == 0 { trace.clone() } else { format!("{trace}.{number}") };
             let timeline = record::timeline(record).to_string();
-            for (path, text) in [(path.clone(), recorded.again.to_json()), (format!("{path}.timeline.json"), timeline)] {
+            for (path, text) in [(path.clone(), recorded.again.to_json()), (format!("{path}.timeline.json"), timeline)]
+            {
                 if let Err(error) = std::fs::write(&path, text) {
                     eprintln!("HCOMM_TRACE: {path}: {error}");
                 }
@@ -261,7 +264,8 @@ impl Notes {
         let mut kept = Vec::new();
         for noted in std::mem::take(&mut self.noted) {
             let Noted { number, micros, function, launch, ref what } = noted;
-            let call = |rank, thread, is_host, what| Call { number, micros, function, rank, thread, is_host, launch, what };
+            let call =
+                |rank, thread, is_host, what| Call { number, micros, function, rank, thread, is_host, launch, what };
             match what {
                 Kind::Queued { queued, dst, src } => {
                     let Some(rank) = group.handles.get(&queued.comm).copied() else {
@@ -270,10 +274,13 @@ impl Notes {
                     };
                     let mut thread_of = |handle: ThreadHandle| {
                         let next = most.entry(rank).or_default();
-                        numbers.entry(handle).or_insert_with(|| {
-                            *next += 1;
-                            (rank, *next - 1)
-                        }).1
+                        numbers
+                            .entry(handle)
+                            .or_insert_with(|| {
+                                *next += 1;
+                                (rank, *next - 1)
+                            })
+                            .1
                     };
                     let bytes = |spot: &Spot, len| {
                         let owner = spot.device.and_then(|device| group.devices.iter().position(|of| *of == device));
@@ -297,9 +304,7 @@ impl Notes {
                         }
                         Op::LocalReduce { count, dtype, .. }
                         | Op::WriteReduce { count, dtype, .. }
-                        | Op::ReadReduce { count, dtype, .. } => {
-                            moves(count * u64::from(dtype.size()), true, None)
-                        }
+                        | Op::ReadReduce { count, dtype, .. } => moves(count * u64::from(dtype.size()), true, None),
                         Op::WriteWithNotify { peer, len, notify, .. } => moves(len, false, Some((peer, notify))),
                         Op::WriteReduceWithNotify { peer, count, dtype, notify, .. } => {
                             moves(count * u64::from(dtype.size()), true, Some((peer, notify)))
@@ -321,7 +326,8 @@ impl Notes {
                         kept.push(noted);
                         continue;
                     }
-                    let here = |(at, thread): (&(u32, StreamHandle), &u32)| (at.1 == *stream).then_some((at.0, *thread));
+                    let here =
+                        |(at, thread): (&(u32, StreamHandle), &u32)| (at.1 == *stream).then_some((at.0, *thread));
                     if let Some((rank, thread)) = streams.iter().find_map(here) {
                         let what = What::Launch { id: *id, kernel: kernel.clone() };
                         calls.push(call(rank, thread, true, what));

@@ -42,9 +42,9 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The value of an environment variable as a type, or the default where it is not set.
 pub(crate) fn setting<T: std::str::FromStr>(name: &str, default: T) -> Result<T> {
     match std::env::var(name) {
-        Ok(text) => text
-            .parse()
-            .map_err(|_| CommError::new(Code::Para, format!("the environment variable {name} is `{text}`"))),
+        Ok(text) => {
+            text.parse().map_err(|_| CommError::new(Code::Para, format!("the environment variable {name} is `{text}`")))
+        }
         Err(_) => Ok(default),
     }
 }

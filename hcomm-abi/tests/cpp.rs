@@ -81,7 +81,9 @@ fn hand_written_operators_run() {
 fn what_was_called_is_written_down() {
     let trace = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("all_gather.json");
     let trace_name = trace.display().to_string();
-    let Some(output) = run("mesh_all_gather_test", &[("HCOMM_DEVICES", "4"), ("HCOMM_TRACE", &trace_name)]) else { return };
+    let Some(output) = run("mesh_all_gather_test", &[("HCOMM_DEVICES", "4"), ("HCOMM_TRACE", &trace_name)]) else {
+        return;
+    };
     assert!(output.status.success(), "{output:?}");
     let text = std::fs::read_to_string(&trace).unwrap();
     let program = hcomm_core::program::Program::from_json(&text).unwrap();
@@ -101,7 +103,8 @@ fn what_was_called_is_written_down() {
 }
 
 fn faulty(fault: &str) -> Option<Output> {
-    let settings = [("SEND_RECV_FAULT", fault), ("HCOMM_DEVICES", "2"), ("HCOMM_CHECK", "1"), ("HCOMM_TIMEOUT_SCALE", "0.001")];
+    let settings =
+        [("SEND_RECV_FAULT", fault), ("HCOMM_DEVICES", "2"), ("HCOMM_CHECK", "1"), ("HCOMM_TIMEOUT_SCALE", "0.001")];
     let output = run("send_recv_test", &settings)?;
     assert_eq!(output.status.code(), Some(86), "{fault}: {output:?}");
     Some(output)

@@ -52,7 +52,8 @@ fn declared() -> BTreeSet<String> {
         if !declares {
             continue;
         }
-        for line in text.lines().filter(|line| line.starts_with("extern ") || line.starts_with("ACL_FUNC_VISIBILITY ")) {
+        for line in text.lines().filter(|line| line.starts_with("extern ") || line.starts_with("ACL_FUNC_VISIBILITY "))
+        {
             let Some((before, _)) = line.split_once('(') else { continue };
             let function = before.rsplit([' ', '*']).next().unwrap();
             found.insert(function.to_owned());

@@ -25,24 +25,36 @@ fn reachable(state: &State, what: &str, addr: u64, len: u64, on_device: Option<b
         return Err(AclError::null(what));
     }
     match (state.memory.find(addr), on_device) {
-        (Some((_, Place::Host)), Some(true)) => {
-            Err(AclError::new(code::RT_PARAM_INVALID, format!("`{what}` is memory of the host: the kind of the copy says a device's")))
-        }
+        (Some((_, Place::Host)), Some(true)) => Err(AclError::new(
+            code::RT_PARAM_INVALID,
+            format!("`{what}` is memory of the host: the kind of the copy says a device's"),
+        )),
         (Some((_, Place::Device(device))), Some(false)) => Err(AclError::new(
             code::RT_PARAM_INVALID,
             format!("`{what}` is memory of device {device}: the kind of the copy says the host's"),
         )),
-        (Some(_), _) | (None, Some(true)) => {
-            state.memory.check(addr, len).map_err(|error| AclError::new(code::RT_PARAM_INVALID, format!("`{what}`: {}", error.sentence)))
-        }
+        (Some(_), _) | (None, Some(true)) => state
+            .memory
+            .check(addr, len)
+            .map_err(|error| AclError::new(code::RT_PARAM_INVALID, format!("`{what}`: {}", error.sentence))),
         (None, _) => Ok(()),
     }
 }
 
 /// A copy that has been checked, on its way to the stream.
-fn copy(state: &'static State, dst: u64, max: u64, src: u64, len: u64, kind: i32) -> Result<impl FnOnce() + Send + 'static, AclError> {
+fn copy(
+    state: &'static State,
+    dst: u64,
+    max: u64,
+    src: u64,
+    len: u64,
+    kind: i32,
+) -> Result<impl FnOnce() + Send + 'static, AclError> {
     if len > max {
-        return Err(AclError::new(code::INVALID_PARAM, format!("{len} bytes do not fit where there is room for {max}")));
+        return Err(AclError::new(
+            code::INVALID_PARAM,
+            format!("{len} bytes do not fit where there is room for {max}"),
+        ));
     }
     let (to, from) = ends(kind)?;
     reachable(state, "dst", dst, len, to)?;
@@ -54,9 +66,18 @@ fn copy(state: &'static State, dst: u64, max: u64, src: u64, len: u64, kind: i32
     })
 }
 
-fn fill(state: &'static State, dst: u64, max: u64, value: i32, len: u64) -> Result<impl FnOnce() + Send + 'static, AclError> {
+fn fill(
+    state: &'static State,
+    dst: u64,
+    max: u64,
+    value: i32,
+    len: u64,
+) -> Result<impl FnOnce() + Send + 'static, AclError> {
     if len > max {
-        return Err(AclError::new(code::INVALID_PARAM, format!("{len} bytes do not fit where there is room for {max}")));
+        return Err(AclError::new(
+            code::INVALID_PARAM,
+            format!("{len} bytes do not fit where there is room for {max}"),
+        ));
     }
     reachable(state, "devPtr", dst, len, None)?;
     Ok(move || {
@@ -79,7 +100,9 @@ fn alloc(out: *mut *mut c_void, bytes: usize, on_device: bool) -> AclResult {
 fn free(addr: *mut c_void, on_device: bool) -> AclResult {
     let (state, addr) = (state()?, ffi::number(addr));
     match state.memory.find(addr) {
-        Some((Region { addr: start, .. }, place)) if start == addr && matches!(place, Place::Device(_)) != on_device => {
+        Some((Region { addr: start, .. }, place))
+            if start == addr && matches!(place, Place::Device(_)) != on_device =>
+        {
             let sentence = format!("{addr:#x} is memory of {place}, and is given back with the other function");
             Err(AclError::new(code::RT_PARAM_INVALID, sentence))
         }

@@ -48,11 +48,21 @@ impl Callback {
     }
 }
 
-fn call_on(stream: *mut c_void, function: Option<extern "C" fn(*mut c_void)>, data: *mut c_void) -> Result<(), AclError> {
+fn call_on(
+    stream: *mut c_void,
+    function: Option<extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+) -> Result<(), AclError> {
     let function = function.ok_or_else(|| AclError::null("fn"))?;
     let state = state()?;
     let callback = Callback { function, data };
-    state.cluster.launch_call(handle(state, stream)?, Box::new(move || { callback.call(); Ok(()) }))?;
+    state.cluster.launch_call(
+        handle(state, stream)?,
+        Box::new(move || {
+            callback.call();
+            Ok(())
+        }),
+    )?;
     Ok(())
 }
 

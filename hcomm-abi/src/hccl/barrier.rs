@@ -34,8 +34,10 @@ pub(super) fn meet(name: &str, rank: u32, ranks: u32, timeout: Duration) -> Resu
                 meeting.0.clone()
             });
             let came = came.unwrap_or_default();
-            let missing: Vec<String> =
-                (0..ranks).filter(|other| *other != rank && !came.contains(other)).map(|rank| rank.to_string()).collect();
+            let missing: Vec<String> = (0..ranks)
+                .filter(|other| *other != rank && !came.contains(other))
+                .map(|rank| rank.to_string())
+                .collect();
             let sentence = format!("rank {rank} of {name} waited in HcclBarrier for rank {}", missing.join(", "));
             return Err(CommError::new(Code::Timeout, sentence));
         }
@@ -48,6 +50,7 @@ pub(super) fn meet(name: &str, rank: u32, ranks: u32, timeout: Duration) -> Resu
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]

@@ -38,7 +38,9 @@ fn endpoints(local: &Endpoint, remote: &Endpoint) -> u64 {
         return 0;
     }
     // FNV-1a: to tell pairs apart, not to hide anything.
-    a.iter().chain(&b).fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ u64::from(*word)).wrapping_mul(0x0100_0000_01b3))
+    a.iter()
+        .chain(&b)
+        .fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ u64::from(*word)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// # Safety

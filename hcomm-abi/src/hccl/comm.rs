@@ -4,9 +4,7 @@ use super::layout::{self, NOT_SET};
 use crate::ffi::{self, c_functions, put, slice, string};
 use crate::state::{State, device, setting, state};
 use hcomm_core::product::Product;
-use hcomm_sim::comm::{
-    Code, CommConfig, CommError, CommStatus, Communicator, Deterministic, Result, RootInfo,
-};
+use hcomm_sim::comm::{Code, CommConfig, CommError, CommStatus, Communicator, Deterministic, Result, RootInfo};
 use std::ffi::{CStr, c_char, c_void};
 
 /// How a root info of the stand-in begins.

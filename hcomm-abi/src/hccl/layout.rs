@@ -1,7 +1,7 @@
 //! Structures of the headers, as they lie in memory (tests/cpp/layout.cpp has the numbers).
 
 use crate::ffi;
-use hcomm_sim::comm::{Code, CommError, CommEngine, Protocol, Result};
+use hcomm_sim::comm::{Code, CommEngine, CommError, Protocol, Result};
 use std::ffi::c_void;
 
 /// `CommAbiHeader`.
@@ -138,11 +138,7 @@ pub(super) fn protocol(number: i32) -> Result<Protocol> {
 /// # Safety
 ///
 /// Both pointers are null or can be written.
-pub(super) unsafe fn put_region(
-    addr: *mut *mut c_void,
-    size: *mut u64,
-    region: hcomm_sim::comm::Region,
-) -> Result<()> {
+pub(super) unsafe fn put_region(addr: *mut *mut c_void, size: *mut u64, region: hcomm_sim::comm::Region) -> Result<()> {
     // SAFETY: as the caller says.
     unsafe {
         ffi::put(addr, "the address", ffi::pointer(region.addr))?;

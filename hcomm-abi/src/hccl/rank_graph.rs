@@ -54,7 +54,13 @@ impl Graph {
     /// The layer at which two ranks are joined: 0 in a server, 1 in a superpod, 2 beyond.
     fn layer(&self, a: u32, b: u32) -> Result<u32> {
         let (a, b) = (self.place(a)?, self.place(b)?);
-        Ok(if a.0 == b.0 { 0 } else if a.1 == b.1 { 1 } else { 2 })
+        Ok(if a.0 == b.0 {
+            0
+        } else if a.1 == b.1 {
+            1
+        } else {
+            2
+        })
     }
 
     /// Layers that the communicator has.
@@ -94,7 +100,13 @@ impl Graph {
         let mut sizes: BTreeMap<u32, u32> = BTreeMap::new();
         for rank in 0..self.comm.size() {
             let (node, pod) = self.place(rank)?;
-            *sizes.entry(match layer { 0 => node, 1 => pod, _ => 0 }).or_default() += 1;
+            *sizes
+                .entry(match layer {
+                    0 => node,
+                    1 => pod,
+                    _ => 0,
+                })
+                .or_default() += 1;
         }
         Ok(sizes.into_values().collect())
     }

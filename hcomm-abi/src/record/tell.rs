@@ -1,6 +1,6 @@
 //! The checks on a record, and what they say in terms of calls.
 
-use super::{Call, Recorded, Record};
+use super::{Call, Record, Recorded};
 use hcomm_core::check::{self, Options};
 use hcomm_core::diag::Diagnostic;
 use hcomm_core::spec::Span;

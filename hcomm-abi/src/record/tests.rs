@@ -149,7 +149,8 @@ fn boundaries_are_carried_over_copies() {
     assert!(recorded.exact);
     let program = &recorded.again;
     assert_eq!((program.scratch, program.split), (2, 1));
-    let lens: Vec<u32> = program.ranks[0].threads[1].iter().filter_map(|op| op.kind.transfer()).map(|t| t.len).collect();
+    let lens: Vec<u32> =
+        program.ranks[0].threads[1].iter().filter_map(|op| op.kind.transfer()).map(|t| t.len).collect();
     assert_eq!(lens, [2, 1, 1]);
     let json = program.to_json();
     assert_eq!(&hcomm_core::program::Program::from_json(&json).unwrap(), program);

@@ -183,7 +183,13 @@ extern "C" fn hcomm_standin_gm(addr: *const c_void, bytes: u64, writes: i32) -> 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hcomm_standin_atomic(dst: *mut c_void, src: *const c_void, count: u64, dtype: i32, reduce: i32) -> i32 {
+unsafe extern "C" fn hcomm_standin_atomic(
+    dst: *mut c_void,
+    src: *const c_void,
+    count: u64,
+    dtype: i32,
+    reduce: i32,
+) -> i32 {
     with_block(1, |block| {
         let Some((dtype, reduce)) = elements(dtype, reduce) else {
             return block.fails(Code::Runtime, "an atomic operation on elements that are not reduced");
@@ -217,7 +223,10 @@ unsafe extern "C" fn hcomm_standin_combine(
         // SAFETY: kernel_operator.h has checked that all three are `count` elements of the Unified Buffer, which is this
         // thread's.
         let (mut acc, other) = unsafe {
-            (std::slice::from_raw_parts(a.cast::<u8>(), bytes).to_vec(), std::slice::from_raw_parts(b.cast::<u8>(), bytes))
+            (
+                std::slice::from_raw_parts(a.cast::<u8>(), bytes).to_vec(),
+                std::slice::from_raw_parts(b.cast::<u8>(), bytes),
+            )
         };
         hcomm_sim::value::reduce(dtype, reduce, &mut acc, other);
         // SAFETY: as above; `acc` is a copy, so that the ranges are apart.

@@ -42,7 +42,9 @@ impl Arguments {
 
     fn parameter(&self, number: u64) -> Result<(usize, usize), AclError> {
         let found = usize::try_from(number).ok().and_then(|number| self.parameters.get(number.checked_sub(1)?));
-        found.copied().ok_or_else(|| AclError::new(code::RT_INVALID_HANDLE, "the parameter handle is not one of these arguments"))
+        found
+            .copied()
+            .ok_or_else(|| AclError::new(code::RT_INVALID_HANDLE, "the parameter handle is not one of these arguments"))
     }
 
     fn open(&self) -> Result<(), AclError> {
@@ -147,11 +149,25 @@ impl Attributes {
                     read.timeout = Some(state.second.mul_f64(micros as f64 / 1e6));
                 }
                 1..=6 | 9 => {}
-                _ => return Err(AclError::new(code::RT_PARAM_INVALID, format!("there is no attribute {id} of launches"))),
+                _ => {
+                    return Err(AclError::new(
+                        code::RT_PARAM_INVALID,
+                        format!("there is no attribute {id} of launches"),
+                    ));
+                }
             }
         }
         Ok(read)
     }
+}
+
+/// Arguments of a launch.
+struct Given {
+    words: Vec<u64>,
+    /// Memory that words point to.
+    buffers: Vec<(usize, Vec<u64>)>,
+    /// Bytes, without what fills the last word.
+    len: usize,
 }
 
 /// Queues a kernel.
@@ -161,7 +177,7 @@ fn launch(
     blocks: u32,
     stream: StreamHandle,
     attributes: Attributes,
-    (mut arguments, buffers, len): (Vec<u64>, Vec<(usize, Vec<u64>)>, usize),
+    Given { words: mut arguments, buffers, len }: Given,
 ) -> Result<(), AclError> {
     let device = state.cluster.device_of(stream)?;
     let name = function.name.clone();
@@ -169,7 +185,10 @@ fn launch(
         Some(recorder) => recorder.launch(stream, &name),
         None => 0,
     };
-    crate::log::info("launch", &format!("kernel {name}, {blocks} blocks, {len} bytes of arguments, on device {device}"));
+    crate::log::info(
+        "launch",
+        &format!("kernel {name}, {blocks} blocks, {len} bytes of arguments, on device {device}"),
+    );
     match function.kind {
         Kind::AiCpu(kernel) => {
             let call = move || {
@@ -320,7 +339,7 @@ c_functions! {
             return Err(AclError::new(code::RT_PARAM_INVALID, sentence));
         }
         let len = arguments.words.len() * 8;
-        let given = (arguments.words.clone(), arguments.buffers.clone(), len);
+        let given = Given { words: arguments.words.clone(), buffers: arguments.buffers.clone(), len };
         launch(state, function, blocks, state.stream(stream)?, attributes, given)
     }
 
@@ -335,7 +354,7 @@ c_functions! {
         let function = FUNCTIONS.get(ffi::number(function))?;
         // SAFETY: C says that `data` is `len` bytes.
         let words = unsafe { bytes_of(data, len)? };
-        launch(state, function, blocks, state.stream(stream)?, Attributes::default(), (words, Vec::new(), len))
+        launch(state, function, blocks, state.stream(stream)?, Attributes::default(), Given { words, buffers: Vec::new(), len })
     }
 
     acl aclrtLaunchKernelWithHostArgs(
@@ -363,6 +382,6 @@ c_functions! {
             }
             buffers.push((at, words[from / 8..].to_vec()));
         }
-        launch(state, function, blocks, state.stream(stream)?, attributes, (words, buffers, len))
+        launch(state, function, blocks, state.stream(stream)?, attributes, Given { words, buffers, len })
     }
 }
