@@ -91,7 +91,7 @@ fn what_was_called_is_written_down() {
     // The stream, and a thread a peer.
     assert!(program.ranks.iter().all(|rank| rank.threads.len() == 4), "{program:?}");
     // It is a program like any other: the checks take it.
-    assert_eq!(hcomm_core::check::execution(&program, &hcomm_core::check::Options { symmetric: true }), []);
+    assert_eq!(hcomm_core::check::execution(&program), []);
     let timeline = std::fs::read_to_string(format!("{trace_name}.timeline.json")).unwrap();
     let timeline: serde_json::Value = serde_json::from_str(&timeline).unwrap();
     let events = timeline["traceEvents"].as_array().unwrap();

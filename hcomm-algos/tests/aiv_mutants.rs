@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use hcomm_algos::LIBRARY;
-use hcomm_core::aiv::{self, Flag, Op, OpKind, Options, Program};
+use hcomm_core::aiv::{self, Flag, Op, OpKind, Options, Parts, Program};
 use hcomm_core::dtype::DataType;
 use hcomm_core::instance::instantiate;
 use hcomm_core::shape::{Layout, Shape};
@@ -49,7 +49,7 @@ fn changed(op: Op, program: &Program, rank: u32, change: Change) -> Op {
     let ranks = program.num_ranks();
     let mut op = op;
     let flag = |flag: &mut Flag| match change {
-        Change::OtherPart => flag.part = (flag.part + 1) % program.parts,
+        Change::OtherPart => flag.part = (flag.part + 1) % program.flag_parts(),
         Change::OtherPeer => {
             flag.peer = (flag.peer + 1) % ranks;
             if flag.peer == rank {
@@ -67,7 +67,10 @@ fn changed(op: Op, program: &Program, rank: u32, change: Change) -> Op {
             Change::ShiftSrc => copy.src.cell.chunk += 1,
             Change::OtherEnd if copy.dst.rank != rank => copy.dst.rank = rank,
             Change::OtherEnd if copy.src.rank != rank => copy.src.rank = rank,
-            Change::OtherPart => copy.part = copy.part.map(|part| (part + 1) % program.parts),
+            Change::OtherPart => {
+                let others = |part: Parts| Parts { first: (part.first + 1) % (program.parts - part.len + 1), ..part };
+                copy.part = copy.part.map(others);
+            }
             Change::NotPadded => copy.padded = false,
             _ => {}
         },

@@ -20,7 +20,7 @@ use hcomm_sim::{Config, Schedule, aiv::run};
 fn instances(ranks: &[u32]) -> Vec<Instance> {
     let mut all = Vec::new();
     for spec in LIBRARY {
-        if !spec.headers.engines.is_empty() && !spec.headers.engines.contains(&Engine::Aiv) {
+        if !spec.offers(Engine::Aiv) {
             continue;
         }
         for layout in support::layouts(spec, ranks) {

@@ -12,8 +12,6 @@ use crate::spec::Span;
 /// What a program is checked for beside itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Whether `input` and `output` are in symmetric windows, so that peers may reach them.
-    pub symmetric: bool,
     /// Vector cores of a rank that are free, if fewer than there are blocks.
     pub cores: Option<u32>,
 }
@@ -25,17 +23,26 @@ const MAX_MOVED: u64 = 1 << 23;
 
 /// Everything that is wrong with the program: each distinct fault once, by place in the source.
 pub fn check(program: &Program, options: &Options) -> Vec<Diagnostic> {
-    report(program, options).diagnostics
+    all(program, options, |threads| check::Report { diagnostics: check::check(threads), in_place: Vec::new() })
+        .diagnostics
 }
 
 /// [`check()`], and what is wrong if input and output overlap.
 pub fn report(program: &Program, options: &Options) -> check::Report {
+    all(program, options, check::report)
+}
+
+fn all(
+    program: &Program,
+    options: &Options,
+    of_threads: impl Fn(&crate::program::Program) -> check::Report,
+) -> check::Report {
     let found = structure(program);
     if !found.is_empty() {
         return check::Report { diagnostics: found, in_place: Vec::new() };
     }
     let threads = translate(program);
-    let mut report = check::report(&threads, &check::Options { symmetric: options.symmetric });
+    let mut report = of_threads(&threads);
     let of_blocks = |all: Vec<Diagnostic>| -> Vec<Diagnostic> {
         all.into_iter().map(|one| words::of_blocks(one, program.parts)).collect()
     };
@@ -88,12 +95,12 @@ fn whole(program: &Program) -> Vec<(Code, String)> {
             format!("rank {rank} has {other} blocks and rank 0 {blocks}: the number is the same on all ranks"),
         ));
     }
-    if !program.ub.fits() {
-        let (ub, need) = (&program.ub, program.ub.bytes());
+    if !program.ub_fits() {
+        let (ub, need) = (&program.ub, program.ub_bytes());
         found.push((
             Code::H401,
             format!(
-                "{} pieces of {} bytes at once, and two flags, take {need} bytes: a Unified Buffer has {}, and pieces are \
+                "{} pieces of {} bytes at once, and flags, take {need} bytes: a Unified Buffer has {}, and pieces are \
                  multiples of {} bytes",
                 ub.buffers,
                 ub.piece,
@@ -245,8 +252,9 @@ impl<'p> Walk<'p> {
             fault(Code::H304, message, "copy to or from this rank's own memory");
             return;
         }
-        if part.is_some_and(|part| part >= self.program.parts) {
-            let message = format!("rank {rank} copies part {} of chunks of {}", part.unwrap_or(0), self.program.parts);
+        if let Some(part) = part.filter(|part| part.len == 0 || part.end() > self.program.parts) {
+            let (first, end, parts) = (part.first, part.end(), self.program.parts);
+            let message = format!("rank {rank} copies parts {first}..{end} of chunks that are cut into {parts}");
             fault(Code::H303, message, "parts are numbered from 0");
         }
         let frame = &self.program.frame;

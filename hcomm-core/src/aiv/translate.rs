@@ -14,17 +14,20 @@ use crate::program::{self, Cell, RankProgram, Transfer};
 /// The program of threads that does the same. `program` is one that the structure checks found nothing wrong with.
 pub fn translate(program: &Program) -> program::Program {
     let (frame, parts) = (&program.frame, program.parts.max(1));
+    let flag_parts = program.flag_parts();
     let named = |name: &String| -> Vec<String> {
-        match parts {
+        match flag_parts {
             1 => vec![name.clone()],
-            _ => (0..parts).map(|part| format!("{name} (part {part})")).collect(),
+            _ => (0..flag_parts).map(|part| format!("{name} (part {part})")).collect(),
         }
     };
     let classes = frame.classes();
     let rank = |(rank, blocks): (u32, &super::program::Rank)| {
         let number = blocks.blocks.len() as u32;
         let thread = |(block, ops): (u32, &Vec<Op>)| {
-            let mut thread = Thread { rank, block, blocks: number, parts, classes, atomic: false, ops: Vec::new() };
+            let atomic = false;
+            let mut thread =
+                Thread { rank, block, blocks: number, parts, flag_parts, classes, atomic, ops: Vec::new() };
             thread.fork();
             ops.iter().for_each(|op| thread.push(op));
             thread.join(ops.last().map_or(SpanId(0), |op| op.at));
@@ -48,6 +51,7 @@ struct Thread {
     /// Of the rank.
     blocks: u32,
     parts: u32,
+    flag_parts: u32,
     classes: u32,
     /// Whether copies are reductions.
     atomic: bool,
@@ -92,7 +96,7 @@ impl Thread {
     }
 
     fn push(&mut self, op: &Op) {
-        let notify = |flag: &Flag| flag.notify * self.parts + flag.part;
+        let notify = |flag: &Flag| flag.notify * self.flag_parts + flag.part;
         match &op.kind {
             OpKind::SetAtomic => self.atomic = true,
             OpKind::SetAtomicNone => self.atomic = false,
@@ -126,7 +130,7 @@ impl Thread {
         };
         let moved: Vec<Transfer> = match copy.part {
             None => vec![of(0, 0, copy.len.saturating_mul(parts))],
-            Some(part) => (0..copy.len).map(|i| of(i, part, 1)).collect(),
+            Some(part) => (0..copy.len).map(|i| of(i, part.first, part.len)).collect(),
         };
         let (me, to, from) = (self.rank, copy.dst.rank, copy.src.rank);
         for transfer in moved {
