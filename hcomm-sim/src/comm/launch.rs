@@ -365,7 +365,7 @@ impl RankState {
         }
         let ordered = *launches.ordered.entry(tag_of(program)?).or_insert_with(|| {
             let strict = Program { deterministic: true, ..program.clone() };
-            let report = check::report(&strict, &check::Options::default());
+            let report = check::report(&strict);
             report.diagnostics.iter().all(|diagnostic| diagnostic.code != Code::H202)
         });
         match ordered {
