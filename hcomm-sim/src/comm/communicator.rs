@@ -9,7 +9,9 @@ use crate::comm::handle::{ChannelHandle, CommHandle, MemHandle, StreamHandle, Th
 use crate::comm::launch::OpCall;
 use crate::comm::memory::Region;
 use crate::comm::monitor::{InUse, Moment, Snapshot};
+use crate::comm::p2p::Message;
 use crate::comm::rank::{CommStatus, Is, RankState};
+use crate::comm::recover::{Callbacks, StatePhase};
 use crate::comm::sync::lock;
 use crate::comm::thread::{CommEngine, DedicatedThread};
 use hcomm_core::program::Program;
@@ -346,6 +348,120 @@ impl Communicator {
         Ok(Communicator::enter(core, &sub, rank, config))
     }
 
+    /// `HcclCommSuspend`: drops what is queued, and waits until nothing runs. Also after a failure.
+    ///
+    /// # Errors
+    ///
+    /// If it has been destroyed, or a kernel does not end.
+    pub fn suspend(&self) -> Result<()> {
+        self.state.suspend()
+    }
+
+    /// `HcclCommResume`: when all ranks have been suspended and call this, all notifies are cleared, and the communicator
+    /// takes operators again. Resources are kept. Blocks for as long as the connect timeout.
+    ///
+    /// # Errors
+    ///
+    /// If it is not suspended, or [`Code::Timeout`](crate::comm::Code::Timeout) with who did not come.
+    pub fn resume(&self) -> Result<()> {
+        self.state.resume()
+    }
+
+    /// `HcclCommRegCommStateCallback`: calls `callback` before and after a resume and the destruction. The same name again
+    /// replaces what was called.
+    ///
+    /// # Errors
+    ///
+    /// If the name is empty or has more than 160 bytes.
+    pub fn on_state(&self, name: &str, callback: impl Fn(StatePhase) + Send + Sync + 'static) -> Result<()> {
+        self.state.is_there()?;
+        if name.is_empty() || name.len() > 160 {
+            return Err(para(format!("a callback's name of {} bytes: it has 1 to 160", name.len())));
+        }
+        lock(&self.state.callbacks).set(name, Arc::new(callback));
+        Ok(())
+    }
+
+    /// How many of its notifies are set: none, when nothing runs and every record had its wait.
+    pub fn notifies_set(&self) -> usize {
+        self.state.flags_set()
+    }
+
+    /// `HcclSend`: on a stream, without waiting for it. The receiver must call [`recv`](Communicator::recv) with as many
+    /// bytes. The first message between two ranks connects them and blocks until both have come.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such rank, the memory is not allocated, or the receiver asks for another number of bytes.
+    pub fn send(&self, to: u32, memory: Region, stream: StreamHandle) -> Result<()> {
+        self.state.exchange(&[Message::Send { to, memory }], stream)
+    }
+
+    /// `HcclRecv`.
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Communicator::send).
+    pub fn recv(&self, from: u32, memory: Region, stream: StreamHandle) -> Result<()> {
+        self.state.exchange(&[Message::Recv { from, memory }], stream)
+    }
+
+    /// `HcclBatchSendRecv`: messages at once, so that ranks may send to each other. Those of one pair of ranks match in
+    /// their order.
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Communicator::send).
+    pub fn batch_send_recv(&self, messages: &[Message], stream: StreamHandle) -> Result<()> {
+        self.state.exchange(messages, stream)
+    }
+
+    /// Makes channels for [`put`](Communicator::put), [`get`](Communicator::get) and messages. Both ranks must; blocks
+    /// for as long as the connect timeout.
+    ///
+    /// # Errors
+    ///
+    /// As [`acquire_channels`](Communicator::acquire_channels).
+    pub fn connect(&self, peers: &[u32]) -> Result<Vec<ChannelHandle>> {
+        self.state.connect(peers)
+    }
+
+    /// Writes memory of this rank to the peer's HCCL buffer, then sets one of the peer's notifies.
+    ///
+    /// # Errors
+    ///
+    /// If the ranks are not connected, or the memory is not what they may touch.
+    pub fn put(&self, peer: u32, dst: u64, src: Region, notify: Option<u32>, stream: StreamHandle) -> Result<()> {
+        self.state.put(peer, dst, src, notify, stream)
+    }
+
+    /// Reads the peer's HCCL buffer to memory of this rank, then sets one of the peer's notifies.
+    ///
+    /// # Errors
+    ///
+    /// As [`put`](Communicator::put).
+    pub fn get(&self, peer: u32, dst: Region, src: u64, notify: Option<u32>, stream: StreamHandle) -> Result<()> {
+        self.state.get(peer, dst, src, notify, stream)
+    }
+
+    /// Sets one of the peer's notifies.
+    ///
+    /// # Errors
+    ///
+    /// As [`put`](Communicator::put).
+    pub fn signal(&self, peer: u32, notify: u32, stream: StreamHandle) -> Result<()> {
+        self.state.signal(peer, notify, stream)
+    }
+
+    /// Lets a stream wait for a notify that the peer sets, and clears it.
+    ///
+    /// # Errors
+    ///
+    /// As [`put`](Communicator::put).
+    pub fn await_signal(&self, peer: u32, notify: u32, stream: StreamHandle) -> Result<()> {
+        self.state.await_signal(peer, notify, stream)
+    }
+
     /// `HcclCommDestroy`: stops what runs, and gives everything back. Other ranks are not waited for.
     ///
     /// # Errors
@@ -403,6 +519,7 @@ impl RankState {
     pub(crate) fn destroy(&self) -> Result<()> {
         self.is_there()?;
         let core = &self.core;
+        self.tell(StatePhase::DestroyPre);
         self.stop(Is::Destroyed, None);
         core.comms.remove(self.handle)?;
         // Nobody carries out a task of it when its memory goes.
@@ -435,6 +552,10 @@ impl RankState {
             lock(&core.meetings).forget_name(&self.group.name);
         }
         self.group.left();
+        lock(&self.connected).clear();
+        self.tell(StatePhase::DestroyPost);
+        *lock(&self.callbacks) = Callbacks::default();
+        lock(&self.open).clear();
         Ok(())
     }
 }

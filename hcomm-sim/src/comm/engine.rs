@@ -164,7 +164,7 @@ impl Engine {
         lock_std(&self.kernels).calls.clear();
     }
 
-    fn submit(&self, core: Arc<Core>, call: Box<dyn FnOnce() + Send>) {
+    pub(crate) fn submit(&self, core: Arc<Core>, call: Box<dyn FnOnce() + Send>) {
         let mut kernels = lock_std(&self.kernels);
         if self.is_closed() {
             return;

@@ -5,10 +5,12 @@ use crate::comm::config::CommConfig;
 use crate::comm::core::Core;
 use crate::comm::error::{CommError, Result, para, timeout};
 use crate::comm::launch::Agreement;
+use crate::comm::p2p::Messages;
 use crate::comm::rank::{Is, RankState};
 use crate::comm::sync::{Mutex, lock, read, write};
 use crate::comm::thread::CommEngine;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
@@ -24,6 +26,9 @@ pub(crate) struct Group {
     pub(crate) pairing: Mutex<Pairing>,
     pub(crate) paired: Condvar,
     pub(crate) agreement: Mutex<Agreement>,
+    pub(crate) messages: Mutex<Messages>,
+    /// Whether an operator is being repeated.
+    pub(crate) retrying: AtomicBool,
     pub(crate) gather: Mutex<Gather>,
     pub(crate) gathered: Condvar,
 }
@@ -108,6 +113,8 @@ impl Group {
             pairing: Mutex::default(),
             paired: Condvar::new(),
             agreement: Mutex::default(),
+            messages: Mutex::default(),
+            retrying: AtomicBool::new(false),
             gather: Mutex::default(),
             gathered: Condvar::new(),
         })
@@ -135,7 +142,7 @@ impl Group {
         write(&self.ranks)[state.rank as usize] = Arc::downgrade(state);
     }
 
-    /// Blocks until all ranks that are there have come. False if that takes past `until`.
+    /// Blocks until all ranks that are there have come, and no longer than `until`.
     pub(crate) fn all_come(&self, rank: u32, until: Instant) -> Result<()> {
         let mut gather = lock(&self.gather);
         gather.came.insert(rank);
@@ -160,9 +167,6 @@ impl Group {
             gather = self.gathered.wait_timeout(gather, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
-
-    /// A rank of it has failed.
-    pub(crate) fn failed(&self, _rank: u32, _error: &CommError) {}
 
     /// Wakes who waits for a rank that will not come.
     pub(crate) fn left(&self) {

@@ -13,6 +13,7 @@ use hcomm_core::product::Reduction;
 use hcomm_core::program::{OpKind, Transfer};
 use hcomm_core::sizes::Round;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a kernel finds in its context.
 struct Unpacked {
@@ -43,7 +44,7 @@ impl Unpacked {
 }
 
 /// The kernel: queues the operator's tasks for all rounds.
-pub(crate) fn kernel(rank: &RankState, job: &Job) -> Result<()> {
+pub(crate) fn kernel(rank: &RankState, job: &Arc<Job>) -> Result<()> {
     let unpacked = Unpacked::read(rank, job.context)?;
     let mut plane = DataPlane::new(rank.core.clone(), Side::Device);
     let timeout = rank.config.timeouts.exec;
@@ -61,6 +62,16 @@ pub(crate) fn kernel(rank: &RankState, job: &Job) -> Result<()> {
             }
         }
     }
+    // Between its peers and the next operator: none of them touches this rank's buffer any more.
+    body.fence(main, job.fence())?;
+    let ended = job.clone();
+    plane.call(
+        main,
+        Box::new(move || {
+            ended.finish();
+            Ok(())
+        }),
+    )?;
     plane.thread_notify_record(main, job.done, DONE)?;
     plane.batch_end(&job.program.algorithm)
 }
@@ -137,6 +148,18 @@ impl Body<'_> {
                 self.plane.channel_notify_wait(thread, channel, notify, timeout)
             }
         }
+    }
+
+    /// All peers have come here too.
+    fn fence(&mut self, main: ThreadHandle, notify: u32) -> Result<()> {
+        let (channels, timeout) = (&self.unpacked.channels, self.plane.notify_wait_timeout());
+        for (channel, _) in channels.values() {
+            self.plane.channel_notify_record(main, *channel, notify)?;
+        }
+        for (channel, _) in channels.values() {
+            self.plane.channel_notify_wait(main, *channel, notify, timeout)?;
+        }
+        Ok(())
     }
 
     fn elements(&self) -> (DataType, ReduceOp) {

@@ -12,7 +12,7 @@ use crate::comm::kernel::kernel;
 use crate::comm::memory::{Place, Region};
 use crate::comm::monitor::Moment;
 use crate::comm::plane::DataPlane;
-use crate::comm::queue::{Action, Owner, Task};
+use crate::comm::queue::{Action, Task};
 use crate::comm::rank::RankState;
 use crate::comm::sync::lock;
 use crate::comm::thread::{CommEngine, DedicatedThread, Side};
@@ -20,14 +20,15 @@ use hcomm_core::counts::Counts;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::program::{OpKind, Program};
-use hcomm_core::resources;
 use hcomm_core::sizes::Rounds;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Notifies that channels of operators get, if the operator does not need more: on A2 and A3 a channel never gets more
 /// later (facts 13, trap 19).
 const CHANNEL_NOTIFIES: u32 = 16;
+
 /// Notifies of a stream's thread, and the one that the device sets at the end (facts 2.6).
 const STREAM_NOTIFIES: u32 = 3;
 pub(crate) const DONE: u32 = 0;
@@ -80,8 +81,6 @@ pub(crate) struct Launches {
     last: Option<StreamHandle>,
     /// Counts operators, to compare what ranks call.
     pub(crate) number: u64,
-    /// The operator whose end has not been seen.
-    pub(crate) open: VecDeque<Open>,
 }
 
 /// An operator that was launched and has not ended.
@@ -93,6 +92,11 @@ pub(crate) struct Open {
 }
 
 impl Launches {
+    /// Forgets the operators, not their resources.
+    pub(crate) fn restart(&mut self) {
+        (self.number, self.last) = (0, None);
+    }
+
     /// Forgets everything. Returns the event to give back.
     pub(crate) fn clear(&mut self) -> Option<EventHandle> {
         let event = self.unfold.map(|(_, event)| event);
@@ -188,8 +192,29 @@ pub(crate) struct Job {
     /// Whether what the operator writes may be part of its input.
     pub(crate) modifies_input: bool,
     pub(crate) context: Region,
+    /// The main thread, and its notify for the start.
+    pub(crate) main: ThreadHandle,
+    pub(crate) start: u32,
+    /// Whether the device has come to the end.
+    finished: AtomicBool,
     /// The stream's thread, as the device may record to it.
     pub(crate) done: ThreadHandle,
+}
+
+impl Job {
+    /// Whether the device has come to the end: what it did is done, and cannot be repeated.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::Acquire)
+    }
+
+    /// The notify of channels for the end of operators.
+    pub(crate) fn fence(&self) -> u32 {
+        fence_of(&self.program)
+    }
+
+    pub(crate) fn finish(&self) {
+        self.finished.store(true, Ordering::Release);
+    }
 }
 
 impl RankState {
@@ -234,10 +259,18 @@ impl RankState {
         }
         launches.last = Some(stream);
         let modifies_input = input.overlaps(output) && input.size > 0 && output.size > 0;
-        let context = prepared.context;
-        let job = Job { program: program.clone(), call: call.clone(), rounds, modifies_input, context, done };
-        let job = Arc::new(job);
-        launches.open.push_back(Open { number, job: job.clone(), attempts: 0 });
+        let job = Arc::new(Job {
+            program: program.clone(),
+            call: call.clone(),
+            rounds,
+            modifies_input,
+            context: prepared.context,
+            main: prepared.main,
+            start: prepared.start,
+            finished: AtomicBool::new(false),
+            done,
+        });
+        lock(&self.open).push_back(Open { number, job: job.clone(), attempts: 0 });
         self.totals.launched(job.rounds.rounds, input.size);
         self.note(Moment::Launched {
             algorithm: program.algorithm.clone(),
@@ -255,39 +288,62 @@ impl RankState {
             me.ended(number);
             Ok(())
         }));
-        self.core.streams.get(stream)?.queue.push(&*self.core, [self.task(ended)]);
+        self.core.streams.get(stream)?.queue.push(&*self.core, [self.task(Side::Host, ended)]);
         self.core.record_event(order, stream)
     }
 
     /// A task of this rank, as it is now.
-    fn task(self: &Arc<Self>, action: Action) -> Task {
-        let owner: Arc<dyn Owner> = self.clone();
-        let epoch = owner.epoch();
-        Task { action, owner: Some((owner, epoch)) }
+    fn task(self: &Arc<Self>, side: Side, action: Action) -> Task {
+        Task { action, owner: Some(self.owner(side)) }
     }
 
     /// Queues the kernel that queues the operator's tasks.
     fn queue_kernel(self: &Arc<Self>, unfold: ThreadHandle, job: &Arc<Job>) -> Result<()> {
         let (me, job) = (self.clone(), job.clone());
         let kernel = Action::Call(Box::new(move || kernel(&me, &job)));
-        self.own_thread(unfold)?.queue.push(&*self.core, [self.task(kernel)]);
+        self.own_thread(unfold)?.queue.push(&*self.core, [self.task(Side::Device, kernel)]);
         Ok(())
     }
 
     fn ended(&self, number: u64) {
-        let mut launches = lock(&self.launches);
-        launches.open.retain(|open| open.number != number);
-        drop(launches);
+        // Not with the launches locked: a worker must not wait for who launches.
+        lock(&self.open).retain(|open| open.number != number);
         self.totals.completed();
     }
 
     /// Tells all ranks that they do not call the same.
-    fn disagree(&self, error: &CommError) {
+    pub(crate) fn disagree(&self, error: &CommError) {
         for rank in 0..self.group.size() {
             if let Some(state) = self.group.rank(rank) {
-                state.failed(error.clone());
+                state.fail(error);
             }
         }
+    }
+
+    /// Starts the operators that are open again: the first has been started before, the others wait for the stream.
+    pub(crate) fn start_again(self: &Arc<Self>, launches: &mut Launches) -> Result<()> {
+        let (unfold, _) = self.unfold(launches)?;
+        let jobs: Vec<Arc<Job>> = {
+            let mut open = lock(&self.open);
+            open.iter_mut().take(1).for_each(|first| first.attempts += 1);
+            open.iter().map(|open| open.job.clone()).collect()
+        };
+        if let Some(first) = jobs.first() {
+            self.own_thread(first.main)?.flag(first.start)?.set();
+        }
+        jobs.iter().try_for_each(|job| self.queue_kernel(unfold, job))
+    }
+
+    /// Waits until the device carries out no task.
+    pub(crate) fn until_threads_are_still(&self) -> Result<()> {
+        let until = self.core.after(self.config.timeouts.meet());
+        let threads = lock(&self.threads).all.clone();
+        for thread in threads.iter().filter(|thread| thread.stream.is_none()) {
+            if !thread.queue.until_still(Some(until)) {
+                return Err(internal(format!("a task of {} does not end", self.who())));
+            }
+        }
+        Ok(())
     }
 
     /// Checks what an operator is called with. Returns its rounds, and where input and output are.
@@ -365,11 +421,10 @@ impl RankState {
         let threads = self.operator_threads(launches, &notifies)?;
         let main = self.export_threads(&threads[..1], CommEngine::CpuTs)?[0];
         let peers = peers_of(program, self.rank);
-        let need = resources::of_program(program, self.rank).notify_num_per_channel;
+        let need = fence_of(program) + 1;
         let mut channels = Vec::with_capacity(peers.len());
         if !peers.is_empty() {
-            let wanted = need.max(CHANNEL_NOTIFIES);
-            let descs: Vec<ChannelDesc> = peers.iter().map(|peer| ChannelDesc::new(*peer, wanted)).collect();
+            let descs: Vec<ChannelDesc> = peers.iter().map(|peer| ChannelDesc::new(*peer, need)).collect();
             lock(&self.channels).info = Some(format!("{tag}, an HCCL buffer of {} bytes", self.config.buffer_size));
             channels = self.acquire_channels(CommEngine::AiCpuTs, &descs)?;
         }
@@ -442,6 +497,11 @@ fn tag_of(program: &Program) -> Result<String> {
             program.algorithm
         ))),
     }
+}
+
+/// The notify of channels that peers set for each other when they have done their part: behind the program's own.
+fn fence_of(program: &Program) -> u32 {
+    (program.notifies.len() as u32).max(CHANNEL_NOTIFIES - 1)
 }
 
 /// How many notifies each thread of a rank has: the main thread one more, for the start.

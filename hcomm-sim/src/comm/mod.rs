@@ -33,14 +33,16 @@ mod memory;
 mod monitor;
 mod notify;
 mod observer;
+mod p2p;
 mod plane;
 mod queue;
 mod rank;
+mod recover;
 mod stream;
 mod sync;
 mod thread;
 
-pub use channel::{CCU_NOTIFIES, ChannelDesc, MAX_CHANNEL_NOTIFIES, Protocol};
+pub use channel::{CCU_NOTIFIES, ChannelDesc, MAX_CHANNEL_MEMORIES, MAX_CHANNEL_NOTIFIES, MAX_CHANNELS, Protocol};
 pub use cluster::{Cluster, ClusterConfig};
 pub use communicator::{Communicator, RootInfo, launch_all};
 pub use config::{CommConfig, Deterministic, Retry, Timeouts};
@@ -53,6 +55,10 @@ pub use memory::{Memory, Place, Region, Segments};
 pub use monitor::{Counters, Entry, InUse, LostRecord, Snapshot};
 pub use notify::FlagName;
 pub use observer::{Observer, Op, Queued};
+pub use p2p::{Message, ONE_SIDED_NOTIFIES};
 pub use plane::{BatchTransfer, DEFAULT_NOTIFY_TIMEOUT, DataPlane};
 pub use rank::CommStatus;
-pub use thread::{CommEngine, DedicatedThread, MAX_EXPORT, MAX_THREAD_NOTIFIES, MAX_THREADS, Side};
+pub use recover::StatePhase;
+pub use thread::{
+    CommEngine, DedicatedThread, MAX_DEDICATED_NOTIFIES, MAX_EXPORT, MAX_THREAD_NOTIFIES, MAX_THREADS, Side,
+};

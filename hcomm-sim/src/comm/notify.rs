@@ -112,6 +112,11 @@ impl Notify {
         state.waiters.len() < before
     }
 
+    /// Sets the bit, when nobody waits.
+    pub(crate) fn set(&self) {
+        lock(&self.state).set = true;
+    }
+
     /// Clears the bit.
     pub(crate) fn clear(&self) {
         lock(&self.state).set = false;

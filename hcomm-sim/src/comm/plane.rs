@@ -6,7 +6,7 @@ use crate::comm::error::{Result, in_status, not_found, not_support, null, para, 
 use crate::comm::handle::{ChannelHandle, ThreadHandle};
 use crate::comm::memory::{Place, Region};
 use crate::comm::observer::{Op, Queued};
-use crate::comm::queue::{Action, Hop, Owner, Task};
+use crate::comm::queue::{Action, Call, Hop, Task};
 use crate::comm::rank::RankState;
 use crate::comm::sync::lock;
 use crate::comm::thread::{Side, Thread};
@@ -543,6 +543,17 @@ impl DataPlane {
         at.rank.is_ready()
     }
 
+    /// A short call in the order of the thread.
+    pub(crate) fn call(&mut self, thread: ThreadHandle, call: Call) -> Result<()> {
+        let At { thread, rank } = self.at(thread)?;
+        let task = Task { action: Action::Call(call), owner: Some(rank.owner(self.side)) };
+        match &mut self.batch {
+            None => thread.queue.push(&*self.core, [task]),
+            Some(batch) => batch.add(&thread, task),
+        }
+        Ok(())
+    }
+
     /// The thread for a task.
     fn at(&self, thread: ThreadHandle) -> Result<At> {
         let at = self.at_unbatched(thread)?;
@@ -677,9 +688,7 @@ impl DataPlane {
     /// Puts a task into the thread's queue, or into the batch.
     fn put(&mut self, at: &At, op: Op, action: Action) -> Result<()> {
         self.observe(at, op);
-        let owner: Arc<dyn Owner> = at.rank.clone();
-        let epoch = owner.epoch();
-        let task = Task { action, owner: Some((owner, epoch)) };
+        let task = Task { action, owner: Some(at.rank.owner(self.side)) };
         match &mut self.batch {
             None => at.thread.queue.push(&*self.core, [task]),
             Some(batch) => batch.add(&at.thread, task),

@@ -6,14 +6,16 @@ use crate::comm::context::{Contexts, Memories};
 use crate::comm::core::Core;
 use crate::comm::error::{CommError, Result, Waited, in_status, not_found, suspending, timeout};
 use crate::comm::group::Group;
-use crate::comm::handle::CommHandle;
-use crate::comm::launch::Launches;
+use crate::comm::handle::{ChannelHandle, CommHandle};
+use crate::comm::launch::{Launches, Open};
 use crate::comm::memory::Region;
 use crate::comm::monitor::{Log, Moment, Totals};
 use crate::comm::notify::{FlagName, Notify};
 use crate::comm::queue::{Owner, Queue, QueueKind};
+use crate::comm::recover::Callbacks;
 use crate::comm::sync::{Mutex, lock};
-use crate::comm::thread::Threads;
+use crate::comm::thread::{Side, Threads};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -53,7 +55,10 @@ pub(crate) struct RankState {
     pub(crate) rank: u32,
     pub(crate) device: u32,
     pub(crate) config: CommConfig,
+    /// Counts stops of what the device does.
     epoch: AtomicU64,
+    /// Counts stops of what the host's streams do.
+    host_epoch: AtomicU64,
     pub(crate) status: Mutex<Status>,
     pub(crate) buffer: Mutex<Option<Region>>,
     pub(crate) threads: Mutex<Threads>,
@@ -61,6 +66,11 @@ pub(crate) struct RankState {
     pub(crate) contexts: Mutex<Contexts>,
     pub(crate) memories: Mutex<Memories>,
     pub(crate) launches: Mutex<Launches>,
+    /// Channels for one-sided operations, by peer.
+    pub(crate) connected: Mutex<BTreeMap<u32, ChannelHandle>>,
+    /// Operators whose end has not been seen.
+    pub(crate) open: Mutex<VecDeque<Open>>,
+    pub(crate) callbacks: Mutex<Callbacks>,
     pub(crate) totals: Totals,
     pub(crate) log: Mutex<Log>,
 }
@@ -81,6 +91,10 @@ impl RankState {
             device,
             config,
             epoch: AtomicU64::new(0),
+            host_epoch: AtomicU64::new(0),
+            connected: Mutex::default(),
+            open: Mutex::default(),
+            callbacks: Mutex::default(),
             status: Mutex::default(),
             buffer: Mutex::default(),
             threads: Mutex::default(),
@@ -136,10 +150,38 @@ impl RankState {
                 status.error = error;
             }
             self.epoch.fetch_add(1, Ordering::AcqRel);
+            self.host_epoch.fetch_add(1, Ordering::AcqRel);
         }
         for queue in self.queues() {
             queue.drop_stale(&*self.core);
         }
+    }
+
+    /// It fails for a reason that is not one of its tasks.
+    pub(crate) fn fail(&self, error: &CommError) {
+        self.totals.failed(error.code);
+        self.note(Moment::Failed(error.clone()));
+        if lock(&self.status).is == Is::Ready {
+            self.stop(Is::Failed, Some(error.clone()));
+        }
+    }
+
+    /// Drops what the device has queued. Streams go on waiting for it.
+    pub(crate) fn drop_device_tasks(&self) {
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        for queue in self.queues() {
+            queue.drop_stale(&*self.core);
+        }
+    }
+
+    /// Who owns the tasks that are queued on a side now.
+    pub(crate) fn owner(self: &Arc<Self>, side: Side) -> (Arc<dyn Owner>, u64) {
+        let owner: Arc<dyn Owner> = match side {
+            Side::Device => self.clone(),
+            Side::Host => Arc::new(HostSide(self.clone())),
+        };
+        let epoch = owner.epoch();
+        (owner, epoch)
     }
 
     pub(crate) fn note(&self, moment: Moment) {
@@ -166,8 +208,11 @@ impl Owner for RankState {
         if lock(&self.status).is != Is::Ready {
             return;
         }
-        self.stop(Is::Failed, Some(error.clone()));
-        self.group.failed(self.rank, &error);
+        if self.may_retry(&error) {
+            self.group.retry(self, error);
+            return;
+        }
+        self.stop(Is::Failed, Some(error));
     }
 
     fn unanswered(&self, queue: &Queue, notify: &Notify, seconds: u32) -> CommError {
@@ -193,5 +238,27 @@ impl Owner for RankState {
         ));
         error.wait = Some(Box::new(waited));
         error
+    }
+}
+
+/// A rank as the owner of what the host's streams do: that goes on while the device repeats an operator.
+struct HostSide(Arc<RankState>);
+
+impl Owner for HostSide {
+    fn epoch(&self) -> u64 {
+        self.0.host_epoch.load(Ordering::Acquire)
+    }
+
+    fn reason(&self) -> CommError {
+        self.0.reason()
+    }
+
+    fn failed(&self, error: CommError) {
+        // What the host does itself is not repeated.
+        self.0.fail(&error);
+    }
+
+    fn unanswered(&self, queue: &Queue, notify: &Notify, seconds: u32) -> CommError {
+        self.0.unanswered(queue, notify, seconds)
     }
 }

@@ -3,4 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod conform;
+mod faults;
+mod p2p;
 mod support;
