@@ -376,7 +376,7 @@ impl Cluster {
         }
     }
 
-    /// What the whole cluster has counted.
+    /// What all communicators have counted, those that have been destroyed included.
     pub fn counters(&self) -> Counters {
         let mut all = self.core.totals.now();
         for comm in self.core.comms.all() {

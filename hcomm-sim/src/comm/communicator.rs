@@ -546,6 +546,7 @@ impl RankState {
         if let Some(region) = lock(&self.buffer).take() {
             core.memory.free(region.addr)?;
         }
+        core.totals.add(&self.totals.now());
         self.note(Moment::Destroyed);
         let is_last = (0..self.group.size()).all(|rank| !self.group.is_there(rank));
         if is_last {

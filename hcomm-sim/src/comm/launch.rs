@@ -15,7 +15,7 @@ use crate::comm::plane::DataPlane;
 use crate::comm::queue::{Action, Task};
 use crate::comm::rank::RankState;
 use crate::comm::sync::lock;
-use crate::comm::thread::{CommEngine, DedicatedThread, Side};
+use crate::comm::thread::{CommEngine, DedicatedThread, Side, Thread};
 use hcomm_core::counts::Counts;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::operator::{Buffer, Operator};
@@ -270,7 +270,6 @@ impl RankState {
             finished: AtomicBool::new(false),
             done,
         });
-        lock(&self.open).push_back(Open { number, job: job.clone(), attempts: 0 });
         self.totals.launched(job.rounds.rounds, input.size);
         self.note(Moment::Launched {
             algorithm: program.algorithm.clone(),
@@ -279,30 +278,31 @@ impl RankState {
             rounds: job.rounds.rounds,
             reused,
         });
-        let mut plane = DataPlane::new(self.core.clone(), Side::Host);
+        // At once: from here on what fails shows on the stream.
+        let (me, mut plane) = (self.clone(), DataPlane::new(self.core.clone(), Side::Host));
+        plane.batch_start(&tag)?;
         plane.thread_notify_record(host, prepared.main, prepared.start)?;
-        self.queue_kernel(unfold, &job)?;
         plane.thread_notify_wait(host, DONE, self.config.timeouts.host())?;
-        let me = self.clone();
-        let ended = Action::Call(Box::new(move || {
-            me.ended(number);
-            Ok(())
-        }));
-        self.core.streams.get(stream)?.queue.push(&*self.core, [self.task(Side::Host, ended)]);
+        plane.call(
+            host,
+            Box::new(move || {
+                me.ended(number);
+                Ok(())
+            }),
+        )?;
+        let unfold = self.own_thread(unfold)?;
+        lock(&self.open).push_back(Open { number, job: job.clone(), attempts: 0 });
+        plane.batch_end(&tag)?;
+        self.queue_kernel(&unfold, &job);
         self.core.record_event(order, stream)
     }
 
-    /// A task of this rank, as it is now.
-    fn task(self: &Arc<Self>, side: Side, action: Action) -> Task {
-        Task { action, owner: Some(self.owner(side)) }
-    }
-
     /// Queues the kernel that queues the operator's tasks.
-    fn queue_kernel(self: &Arc<Self>, unfold: ThreadHandle, job: &Arc<Job>) -> Result<()> {
+    fn queue_kernel(self: &Arc<Self>, unfold: &Thread, job: &Arc<Job>) {
         let (me, job) = (self.clone(), job.clone());
         let kernel = Action::Call(Box::new(move || kernel(&me, &job)));
-        self.own_thread(unfold)?.queue.push(&*self.core, [self.task(Side::Device, kernel)]);
-        Ok(())
+        let task = Task { action: kernel, owner: Some(self.owner(Side::Device)) };
+        unfold.queue.push(&*self.core, [task]);
     }
 
     fn ended(&self, number: u64) {
@@ -331,7 +331,9 @@ impl RankState {
         if let Some(first) = jobs.first() {
             self.own_thread(first.main)?.flag(first.start)?.set();
         }
-        jobs.iter().try_for_each(|job| self.queue_kernel(unfold, job))
+        let unfold = self.own_thread(unfold)?;
+        jobs.iter().for_each(|job| self.queue_kernel(&unfold, job));
+        Ok(())
     }
 
     /// Waits until the device carries out no task.
@@ -368,7 +370,7 @@ impl RankState {
         self.core
             .product
             .admits(program, call.dtype, call.reduce)
-            .map_err(|diagnostic| not_support(diagnostic.message.clone()))?;
+            .map_err(|diagnostic| not_support(diagnostic.message))?;
         let buffer = self.hccl_buffer()?;
         let rounds = Rounds::new(program, call.counts.clone(), call.dtype.size(), buffer.size)
             .map_err(|error| para(format!("`{}`: {error}", program.algorithm)))?;

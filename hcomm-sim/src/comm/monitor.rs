@@ -29,6 +29,10 @@ macro_rules! totals {
         }
 
         impl Totals {
+            pub(crate) fn add(&self, counters: &Counters) {
+                $(self.$name.fetch_add(counters.$name, Ordering::Relaxed);)*
+            }
+
             pub(crate) fn now(&self) -> Counters {
                 Counters { $($name: self.$name.load(Ordering::Relaxed),)* }
             }
@@ -53,13 +57,13 @@ totals! {
     records,
     /// Notify waits that were queued.
     waits,
-    /// Waits that found nothing and parked (of the cluster).
+    /// Waits that found nothing and parked.
     waits_parked,
-    /// Bytes that were moved (of the cluster).
+    /// Bytes that were moved.
     bytes_moved,
-    /// Bytes of these that went over a link (of the cluster).
+    /// Bytes of these that went over a link.
     bytes_over_links,
-    /// Records that were lost (of the cluster).
+    /// Records that were lost: the flag was set already, or a fault was injected.
     lost_records,
     /// Threads that were made.
     threads_made,

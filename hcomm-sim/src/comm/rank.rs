@@ -11,7 +11,7 @@ use crate::comm::launch::{Launches, Open};
 use crate::comm::memory::Region;
 use crate::comm::monitor::{Log, Moment, Totals};
 use crate::comm::notify::{FlagName, Notify};
-use crate::comm::queue::{Owner, Queue, QueueKind};
+use crate::comm::queue::{Action, Owned, Owner, Queue, QueueKind};
 use crate::comm::recover::Callbacks;
 use crate::comm::sync::{Mutex, lock};
 use crate::comm::thread::{Side, Threads};
@@ -175,7 +175,7 @@ impl RankState {
     }
 
     /// Who owns the tasks that are queued on a side now.
-    pub(crate) fn owner(self: &Arc<Self>, side: Side) -> (Arc<dyn Owner>, u64) {
+    pub(crate) fn owner(self: &Arc<Self>, side: Side) -> Owned {
         let owner: Arc<dyn Owner> = match side {
             Side::Device => self.clone(),
             Side::Host => Arc::new(HostSide(self.clone())),
@@ -213,6 +213,23 @@ impl Owner for RankState {
             return;
         }
         self.stop(Is::Failed, Some(error));
+    }
+
+    fn carried_out(&self, action: &Action, lost: bool) {
+        match action {
+            Action::Copy { len, hop, .. } => self.totals.moved(*len, hop.is_some()),
+            Action::Reduce { count, dtype, hop, .. } => {
+                self.totals.moved(count * u64::from(dtype.size()), hop.is_some());
+            }
+            _ => {}
+        }
+        if lost {
+            self.totals.lost();
+        }
+    }
+
+    fn parked(&self) {
+        self.totals.parked();
     }
 
     fn unanswered(&self, queue: &Queue, notify: &Notify, seconds: u32) -> CommError {
@@ -256,6 +273,14 @@ impl Owner for HostSide {
     fn failed(&self, error: CommError) {
         // What the host does itself is not repeated.
         self.0.fail(&error);
+    }
+
+    fn carried_out(&self, action: &Action, lost: bool) {
+        self.0.carried_out(action, lost);
+    }
+
+    fn parked(&self) {
+        self.0.parked();
     }
 
     fn unanswered(&self, queue: &Queue, notify: &Notify, seconds: u32) -> CommError {

@@ -5,4 +5,6 @@
 mod conform;
 mod faults;
 mod p2p;
+mod resources;
+mod soak;
 mod support;
