@@ -71,7 +71,9 @@ impl<T> Exchange<T> {
                 state.came.remove(&me.rank);
                 let (who, seconds, ranks) = (me.who(), me.config.timeouts.meet(), missing.join(", "));
                 return Err(gone.unwrap_or_else(|| {
-                    timeout(format!("{who} waited {seconds} s for rank {ranks}: all ranks must {what} at the same time"))
+                    timeout(format!(
+                        "{who} waited {seconds} s for rank {ranks}: all ranks must {what} at the same time"
+                    ))
                 }));
             };
             state = self.came.wait_timeout(state, left.min(LOOK)).unwrap_or_else(PoisonError::into_inner).0;

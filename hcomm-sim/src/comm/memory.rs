@@ -1,8 +1,8 @@
 //! Memory of devices and hosts: who keeps the bytes, and the keeper that needs no pointers.
 
 use crate::comm::error::{CommError, Result, memory, not_found, not_support, oom, para};
-use crate::comm::virtual_memory::GRANULARITY;
 use crate::comm::sync::{Mutex, lock, read, write};
+use crate::comm::virtual_memory::GRANULARITY;
 use crate::value;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use std::cell::RefCell;
@@ -265,10 +265,9 @@ impl Segments {
             Some(View { region, segment }) if region.holds(Region { addr, size: len }) => {
                 Ok((segment.clone(), segment.region.addr + (addr - region.addr)))
             }
-            Some(View { region, .. }) if addr < region.addr + region.size => Err(memory(format!(
-                "{} run over the end of the allocation of {region}",
-                Region { addr, size: len },
-            ))),
+            Some(View { region, .. }) if addr < region.addr + region.size => {
+                Err(memory(format!("{} run over the end of the allocation of {region}", Region { addr, size: len },)))
+            }
             _ => match lock(&self.reserved).ranges.range(..=addr).next_back() {
                 Some((start, size)) if addr - start < *size => {
                     Err(memory(format!("nothing is mapped to {addr:#x}, which is only reserved")))

@@ -28,7 +28,7 @@ pub const DEFAULT_NOTIFY_TIMEOUT: u32 = 1836;
 /// [`batch_end`](DataPlane::batch_end), which is what launches them.
 #[derive(Debug)]
 pub struct DataPlane {
-    core: Arc<Core>,
+    pub(crate) core: Arc<Core>,
     side: Side,
     timeout: u32,
     batch: Option<Batch>,
@@ -615,6 +615,10 @@ impl DataPlane {
         if to_there.any(|channel| channel.protocol.maps_memory() && channel.theirs.lets(region)) {
             return Ok(());
         }
+        drop(channels);
+        if at.rank.has_mapped(device, region) {
+            return Ok(());
+        }
         Err(para(format!(
             "{region} are on device {device}, and no channel of {} (device {}) maps them",
             at.rank.who(),
@@ -638,7 +642,9 @@ impl DataPlane {
         if theirs.addr == 0 {
             return Err(null("the address at the peer is null"));
         }
-        channel.check_remote(theirs)?;
+        if !at.rank.reaches(channel.peer, theirs) {
+            channel.check_remote(theirs)?;
+        }
         match self.find(mine)? {
             Place::Device(device) if device != at.rank.device => Err(para(format!(
                 "{mine} are on device {device}, and {} is on device {}",

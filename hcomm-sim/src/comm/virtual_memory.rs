@@ -79,7 +79,8 @@ impl State {
     /// Mappings that share a byte with a range.
     fn mappings_in(&self, region: Region) -> impl Iterator<Item = (Region, &Mapped)> {
         let end = region.addr.saturating_add(region.size);
-        let all = self.mapped.range(..end).map(|(addr, mapped)| (Region { addr: *addr, size: mapped.physical.size }, mapped));
+        let all =
+            self.mapped.range(..end).map(|(addr, mapped)| (Region { addr: *addr, size: mapped.physical.size }, mapped));
         // They do not overlap, so all but the last few are out of reach.
         all.rev().take_while(move |(other, _)| other.overlaps(region))
     }
@@ -106,9 +107,9 @@ impl VirtualMemory {
         let Some(found) = state.reserved.get(&addr).copied().filter(|found| found.heap == heap) else {
             return Err(match state.reservation(addr) {
                 _ if addr == 0 => null("the address to release is null"),
-                Some((start, Reservation { size, heap: false })) => {
-                    para(format!("{addr:#x} is inside the {size} bytes reserved from {start:#x} on: release that address"))
-                }
+                Some((start, Reservation { size, heap: false })) => para(format!(
+                    "{addr:#x} is inside the {size} bytes reserved from {start:#x} on: release that address"
+                )),
                 _ => not_found(format!("nothing is reserved from {addr:#x} on, or it was released before")),
             });
         };
