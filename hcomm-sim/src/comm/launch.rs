@@ -271,7 +271,7 @@ impl RankState {
             self.core.wait_event(stream, order)?;
         }
         launches.last = Some(stream);
-        let modifies_input = input.overlaps(output) && input.size > 0 && output.size > 0;
+        let modifies_input = self.core.virtual_memory.share(input, output);
         let job = Arc::new(Job {
             program: program.clone(),
             call: call.clone(),

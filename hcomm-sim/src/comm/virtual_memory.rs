@@ -220,6 +220,19 @@ impl VirtualMemory {
         (!mapped.heap).then(|| (region, mapped.physical.clone()))
     }
 
+    /// Whether two ranges have a byte of memory in common, by whatever addresses.
+    pub(crate) fn share(&self, one: Region, other: Region) -> bool {
+        let physical = |region: Region| {
+            let (mapping, physical) = self.mapping(region.addr)?;
+            Some((physical.block, Region { addr: region.addr - mapping.addr, size: region.size }))
+        };
+        let same_block = || match (physical(one), physical(other)) {
+            (Some((block, one)), Some((same, other))) => block == same && one.overlaps(other),
+            _ => false,
+        };
+        one.size > 0 && other.size > 0 && (one.overlaps(other) || same_block())
+    }
+
     /// Counts a window over a mapping, which may not be unmapped as long as there is one.
     pub(crate) fn pin(&self, addr: u64) -> bool {
         let mut state = lock(&self.state);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod by_hand;
 mod conform;
 mod faults;
 mod p2p;

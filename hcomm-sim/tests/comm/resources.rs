@@ -250,7 +250,7 @@ fn operators_that_differ_are_an_error_of_all_ranks() {
     let error = rig.comms[1].launch(&reduce, &buffers.calls[1], rig.streams[1]).unwrap_err();
     let says = "operator 2 is mesh_all_gather of 16 int32 on rank 0, and ring_all_reduce of 16 int32, sum on rank 1";
     assert!(error.sentence.contains(says), "{error}");
-    assert_eq!((error.code, cluster.synchronize(rig.streams[0])), (Code::Para, Err(error.clone())));
+    assert_eq!((error.code, cluster.synchronize(rig.streams[0])), (Code::Para, Err(error)));
     buffers.free(&rig);
     rig.end();
 }
