@@ -126,9 +126,7 @@ pub(crate) fn kernel(spec: &Spec<'_>) -> Result<String, EmitError> {
         return Err(EmitError::new(message, at));
     }
     let rules = lengths::rules(spec).unwrap_or_default();
-    if let Some((at, _)) =
-        rules.iter().find(|(_, rule)| matches!(rule, Rule::HeldBySource | Rule::HeldByDestination))
-    {
+    if let Some((at, _)) = rules.iter().find(|(_, rule)| matches!(rule, Rule::HeldBySource | Rule::HeldByDestination)) {
         let message = "the length of what this moves depends on what was there before, which a kernel does not keep: use \
                        ai-cpu, or let a cell of scratch always hold the same chunk";
         return Err(EmitError::new(message, Some(spec.span(*at))));

@@ -64,6 +64,9 @@ fn the_library() {
 
 #[test]
 fn fused_operations_are_for_the_950() {
-    let error = hcomm_emit::package(library("mesh_all_gather"), &Options { engine: Engine::AiCpu, product: Product::A3, fuse: true });
+    let error = hcomm_emit::package(
+        library("mesh_all_gather"),
+        &Options { engine: Engine::AiCpu, product: Product::A3, fuse: true },
+    );
     insta::assert_snapshot!(error.unwrap_err());
 }
