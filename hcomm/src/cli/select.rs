@@ -245,7 +245,7 @@ pub(super) fn program(
         aiv::admits_scope(target.product, &shape.layout, spec.operator).map_err(fail)?;
         return blocks(&instance, kernel).map(Lowered::Aiv).map_err(fail);
     }
-    let mut program = lower::aicpu::lower(&instance);
+    let mut program = lower::aicpu::lower_owned(instance);
     if target.fuse {
         lower::fuse::fuse_notify(&mut program, target.product).map_err(fail)?;
     }
