@@ -93,12 +93,12 @@ pub fn bound<'p>(program: impl Into<AnyProgram<'p>>, counts: &Counts, element: u
                     None => group.start,
                     Some(_) => groups.iter().position(|other| other == group).unwrap_or_default() as u32,
                 };
-                take(latency, bytes / gbps, format!("{bytes} bytes {way} {what} {number} at {gbps:.1} GB/s"));
+                take(latency, bytes / gbps, format!("{} {way} {what} {number} at {gbps:.1} GB/s", amount(bytes)));
             }
         }
         let total = needs.total(groups.len());
         if total > 0.0 && capacity > 0.0 {
-            take(latency, total / capacity, format!("{total} bytes between {what}s at {capacity:.1} GB/s in all"));
+            take(latency, total / capacity, format!("{} between {what}s at {capacity:.1} GB/s in all", amount(total)));
         }
     }
     let engine = &cluster.engine;
@@ -111,6 +111,15 @@ pub fn bound<'p>(program: impl Into<AnyProgram<'p>>, counts: &Counts, element: u
         take(starts.local, needs.copies() / engine.local_copy, "the copy of the input".into());
     }
     best
+}
+
+/// Bytes, for people: to the byte where there are few, and in MB of 10^6 as rates are.
+fn amount(bytes: f64) -> String {
+    match bytes {
+        _ if bytes < 1e5 => format!("{bytes} bytes"),
+        _ if bytes < 1e9 => format!("{:.3} MB", bytes / 1e6),
+        _ => format!("{:.3} GB", bytes / 1e9),
+    }
 }
 
 /// What it costs to start things on an engine.

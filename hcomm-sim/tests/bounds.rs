@@ -138,7 +138,7 @@ fn bounds_by_hand() {
     // A rank gets 15 · 4 MB, over 7 links of 18.3 GB/s and a port of 20 GB/s. (Into a node it is 32 MB at 160 GB/s.)
     let gather = of("ring_all_gather", 1_000_000);
     assert!((gather.time - (900.0 + 60e6 / 148.1)).abs() < 1e-6, "{gather:?}");
-    assert_eq!((gather.latency, gather.cut.as_str()), (900.0, "60000000 bytes into rank 0 at 148.1 GB/s"));
+    assert_eq!((gather.latency, gather.cut.as_str()), (900.0, "60.000 MB into rank 0 at 148.1 GB/s"));
     // An all-to-all sends 8 · 8 slots out of a node.
     let exchange = of("pairwise_all_to_all", 1_000_000);
     assert!((exchange.time - (6400.0 + 256e6 / 160.0)).abs() < 1e-6, "{exchange:?}");
