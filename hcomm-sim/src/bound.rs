@@ -107,8 +107,15 @@ pub fn bound<'p>(program: impl Into<AnyProgram<'p>>, counts: &Counts, element: u
     if reductions > 0.0 {
         take(0.0, reductions, "reductions, shared by all ranks".into());
     }
-    if program.num_ranks() == 1 && needs.copies() > 0.0 {
-        take(starts.local, needs.copies() / engine.local_copy, "the copy of the input".into());
+    // Every byte of an output is written once: by a copy within the rank, or by a transfer into it.
+    let into = latency(cluster, layout, None, false, &starts).unwrap_or(f64::INFINITY);
+    for rank in 0..program.num_ranks() {
+        let bytes = needs.output(rank);
+        let links = capacity_of(cluster, layout, None, &(rank..rank + 1));
+        if bytes > 0.0 {
+            let gbps = engine.local_copy + links;
+            take(starts.local.min(into), bytes / gbps, format!("{} to write on rank {rank}", amount(bytes)));
+        }
     }
     best
 }
@@ -312,9 +319,9 @@ impl Needs<'_> {
         bytes * (f64::from(ranks) - 1.0)
     }
 
-    /// Bytes that a single rank must copy.
-    fn copies(&self) -> f64 {
-        let slots = self.program.operator.output_slots(&self.program.shape, 0);
-        (0..slots).map(|slot| self.slot(Buffer::Output, 0, slot)).sum()
+    /// Bytes of a rank's output.
+    fn output(&self, rank: u32) -> f64 {
+        let slots = self.program.operator.output_slots(&self.program.shape, rank);
+        (0..slots).map(|slot| self.slot(Buffer::Output, rank, slot)).sum()
     }
 }

@@ -182,7 +182,7 @@ pub(super) struct Run {
     /// Bytes of the HCCL buffer (scratch) of a rank, with K, M or G.
     #[arg(long, value_parser = amount, default_value = "200M")]
     pub(super) hccl_buffer: u64,
-    /// Call the operator this often, back to back.
+    /// Call the operator this often, back to back, on the same data and flags. The time is that of one call.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000), default_value = "1")]
     pub(super) repeat: u32,
     /// Seed of the data.

@@ -31,6 +31,8 @@ pub(super) struct Timed {
     pub(super) timing: Timing,
     pub(super) bound: Bound,
     pub(super) bandwidth: Bandwidth,
+    /// Whether the run called the operator more than once.
+    of_one_call: bool,
 }
 
 /// The cluster of that name, or of that file.
@@ -80,7 +82,7 @@ pub(super) fn timed(
     let bound = bound::bound(code, &config.counts, config.dtype.size(), &cluster);
     let bytes = bound::message_bytes(program, &config.counts, config.dtype.size());
     let bandwidth = bound::bandwidth(program.operator, program.num_ranks(), bytes, timing.time);
-    Ok(Some(Timed { cluster, timing, bound, bandwidth }))
+    Ok(Some(Timed { cluster, timing, bound, bandwidth, of_one_call: command.repeat > 1 }))
 }
 
 impl Timed {
@@ -96,15 +98,16 @@ impl Timed {
 
     /// For people.
     pub(super) fn text(&self, code: AnyProgram<'_>, explain: bool) -> String {
-        let Timed { cluster, timing, bound, bandwidth } = self;
+        let Timed { cluster, timing, bound, bandwidth, of_one_call } = self;
         if let Some(stuck) = &timing.stuck {
             let text = stuck.to_string();
             let lines: Vec<String> = text.lines().map(|line| format!("           {line}\n")).collect();
             return format!("time       does not end on {}\n{}", cluster.name, lines.concat());
         }
         let mut text = format!(
-            "time       {} on {}, {:.2} GB/s (algorithm), {:.2} GB/s (bus)\n",
+            "time       {}{} on {}, {:.2} GB/s (algorithm), {:.2} GB/s (bus)\n",
             us(timing.time),
+            if *of_one_call { " for one call" } else { "" },
             cluster.name,
             bandwidth.alg,
             bandwidth.bus
@@ -219,7 +222,7 @@ impl Timed {
     pub(super) fn json(&self, code: AnyProgram<'_>, value: &mut Value) {
         let program = code.frame();
         let Some(object) = value.as_object_mut() else { return };
-        let Timed { cluster, timing, bound, bandwidth } = self;
+        let Timed { cluster, timing, bound, bandwidth, .. } = self;
         object.insert("cluster".into(), json!(cluster.name));
         if let Some(stuck) = &timing.stuck {
             let waits = stuck.waits.iter().map(|wait| {
