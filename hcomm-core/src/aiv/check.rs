@@ -302,9 +302,8 @@ impl<'p> Walk<'p> {
             fault(Code::H402, message, "let the tail go by DataCopyPad");
         }
         if self.pipes.before_copy(copy) {
-            let message =
-                format!("block {} of rank {rank}: the copy may begin before what it follows is over", self.block);
-            fault(Code::H201, message, BARRIER);
+            let (block, before) = (self.block, self.pipes.what_is_before(copy));
+            fault(Code::H201, format!("block {block} of rank {rank}: the copy may begin before {before}"), BARRIER);
         }
         self.pipes.copy(copy);
     }
