@@ -7,7 +7,6 @@ use super::program::{Copy, Op, OpKind, Program, Sync};
 use crate::diag::{Code, Diagnostic};
 use crate::dtype::{DataType, ReduceOp};
 use crate::product::Product;
-use crate::shape::Layout;
 
 /// The longest element that copy kernels move, in bytes: `fp64` goes as `uint64`.
 const MAX_ELEMENT: u32 = 8;
@@ -33,12 +32,16 @@ const fn reduced(product: Product) -> &'static [DataType] {
 pub fn admits_kernel(product: Product, program: &Program) -> Result<(), Diagnostic> {
     let layout = &program.frame.shape.layout;
     let at = |op: &Op| program.frame.source.spans.get(op.at.index()).copied();
-    let (within, rule): (fn(&Layout, u32) -> u32, _) = match product {
-        Product::A2 => (|layout, rank| layout.place(rank).0, "server"),
-        Product::A3 | Product::A950 => (|layout, rank| layout.pod_of(layout.place(rank).0), "superpod"),
+    let node = |rank: u32| layout.place(rank).0;
+    let (within, rule): (Vec<u32>, _) = match product {
+        Product::A2 => ((0..layout.ranks()).map(node).collect(), "server"),
+        Product::A3 | Product::A950 => {
+            ((0..layout.ranks()).map(|rank| layout.pod_of(node(rank))).collect(), "superpod")
+        }
     };
     // A program from a file may name what is not there.
-    let apart = |a: u32, b: u32| a.max(b) < layout.ranks() && within(layout, a) != within(layout, b);
+    let place = |rank: u32| within.get(rank as usize);
+    let apart = |a: u32, b: u32| place(a).zip(place(b)).is_some_and(|(a, b)| a != b);
     for (rank, _, op) in program.ops() {
         let peer = match op.kind {
             OpKind::Copy(Copy { dst, src, .. }) => {
@@ -60,7 +63,7 @@ pub fn admits_kernel(product: Product, program: &Program) -> Result<(), Diagnost
         };
         if apart(rank, peer) {
             let message = format!(
-                "AIV reaches peers inside one {rule} only on {product}, and rank {peer} is in another {rule} than rank {rank}"
+                "AIV on {product} reaches peers inside one {rule} only, and rank {peer} is in another {rule} than rank {rank}"
             );
             let help = format!("use the engine ai-cpu, or the ranks of one {rule}");
             return Err(Diagnostic::new(Code::H402, message, at(op)).with_help(help).on(layout.ranks(), rank));
