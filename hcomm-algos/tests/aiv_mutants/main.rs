@@ -191,7 +191,6 @@ fn mutants_that_do_wrong_are_rejected_and_no_others() {
             add(compare(name, ranks, blocks));
         }
     }
-    eprintln!("{all:?}");
     assert!(all.harmful > 150 && all.races > 0 && all.harmless > 25 && all.malformed > 0, "{all:?}");
 }
 
