@@ -68,10 +68,9 @@ pub fn shape_faults(spec: &Spec<'_>, shape: &Shape) -> Vec<Diagnostic> {
 
 /// What is wrong with its program for AI CPU; if there is none or nothing, with that for AIV.
 fn program_faults(spec: &Spec<'_>, instance: &Instance) -> Vec<Diagnostic> {
-    let symmetric = spec.headers.symmetric;
     let mut found = Vec::new();
     if spec.offers(Engine::AiCpu) {
-        found = check::check(&lower::aicpu::lower(instance), &check::Options { symmetric });
+        found = check::check(&lower::aicpu::lower(instance));
     }
     if found.is_empty() && spec.offers(Engine::Aiv) {
         found = aiv_faults(spec, instance);
@@ -103,7 +102,7 @@ fn aiv_faults(spec: &Spec<'_>, instance: &Instance) -> Vec<Diagnostic> {
         Err(fault) => vec![fault],
         Ok(program) => match aiv::admits_kernel(Product::A950, &program) {
             Err(fault) => vec![fault],
-            Ok(()) => aiv::check(&program, &aiv::Options { symmetric: spec.headers.symmetric, cores: None }),
+            Ok(()) => aiv::check(&program, &aiv::Options::default()),
         },
     }
 }

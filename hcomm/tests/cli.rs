@@ -64,6 +64,7 @@ fn show() {
 #[test]
 fn run() {
     insta::assert_snapshot!(text("run mesh_all_gather --ranks 4 --count 1000 --dtype fp32"));
+    insta::assert_snapshot!(text("run zero_copy_mesh_all_reduce --ranks 4 --count 1000000 --dtype fp32 --product a3"));
     insta::assert_snapshot!(text(
         "run ring_all_reduce --ranks 3 --count 5 --dtype bf16 --reduce max --repeat 2 --in-place"
     ));
@@ -279,11 +280,125 @@ fn a_browser_shows_the_report() {
 fn tune() {
     insta::assert_snapshot!(text("tune all_gather --cluster a2-multi --layout 2x4 --sizes 1K,1M,256M"));
     insta::assert_snapshot!(text("tune all_reduce --cluster 950-mesh --sizes 1K..64M --format cpp"));
+    insta::assert_snapshot!(text("tune all_gather --cluster 950-mesh --sizes 1K,256M --symmetric"));
     let tune = json("tune broadcast --cluster a2-server --ranks 4 --sizes 64K");
     assert_eq!((&tune["ranks"], &tune["sizes"][0]["bytes"]), (&Value::from(4), &Value::from(65536)));
     let times = tune["sizes"][0]["times"].as_array().unwrap();
     assert_eq!(times[0]["algorithm"], tune["sizes"][0]["best"]);
     assert!(times.windows(2).all(|pair| pair[0]["time_us"].as_f64() <= pair[1]["time_us"].as_f64()));
+}
+
+/// Rank tables of HCCL, of every version: the layout is theirs.
+#[test]
+fn rank_tables() {
+    let device = |rank: usize, more: &str| {
+        format!(r#"{{"device_id": "{rank}", "device_ip": "10.0.0.{rank}", "rank_id": "{rank}"{more}}}"#)
+    };
+    let servers = |version: &str, more: &str, pods: &str| {
+        let server = |number: usize| {
+            let devices = [0, 1].map(|device_of| device(2 * number + device_of, more)).join(",");
+            format!(r#"{{"server_id": "node_{number}", "device": [{devices}]}}"#)
+        };
+        let list = [server(0), server(1)].join(",");
+        format!(
+            r#"{{"version": "{version}", "status": "completed", "server_count": "2", "server_list": [{list}]{pods}}}"#
+        )
+    };
+    let pods = r#", "super_pod_list": [{"super_pod_id": "0", "server_list": [{"server_id": "node_0"}]}, {"super_pod_id": "1", "server_list": [{"server_id": "node_1"}]}]"#;
+    let rank = |rank: u32| {
+        format!(
+            r#"{{"rank_id": {rank}, "local_id": {rank}, "device_id": {rank}, "level_list": [{{"net_layer": 0, "net_instance_id": "s{}", "net_type": "TOPO_FILE_DESC"}}]}}"#,
+            rank / 2
+        )
+    };
+    let ranks = (0..4).map(rank).collect::<Vec<_>>().join(",");
+    let tables = [
+        ("a2-multi", servers("1.0", "", ""), "2 x 2"),
+        ("a3-superpod", servers("1.2", r#", "super_device_id": "1""#, pods), "2 x 1 x 2"),
+        ("a3-superpod", servers("1.0", r#", "host_port": "16666""#, ""), "2 x 2"),
+        (
+            "950-clos",
+            format!(r#"{{"version": "2.0", "status": "completed", "rank_count": 4, "rank_list": [{ranks}]}}"#),
+            "2 x 2",
+        ),
+    ];
+    for (number, (cluster, table, layout)) in tables.iter().enumerate() {
+        let file = std::env::temp_dir().join(format!("hcomm-ranks-{}-{number}.json", std::process::id()));
+        std::fs::write(&file, table).unwrap();
+        let shown = file.display();
+        let run = json(&format!("run nhr_all_gather --rank-table {shown} --count 10 --cluster {cluster}"));
+        assert_eq!((&run["ok"], &run["ranks"]), (&Value::from(true), &Value::from(4)));
+        assert!(run["time_us"].as_f64().unwrap() > 0.0);
+        let tune = json(&format!("tune all_gather --rank-table {shown} --cluster {cluster} --sizes 1K"));
+        assert_eq!(tune["layout"], *layout);
+        assert_eq!(json(&format!("check nhr_all_gather --rank-table {shown}"))["ok"], true);
+        assert!(
+            refused(&format!("run nhr_all_gather --rank-table {shown} --ranks 4 --count 1")).contains("cannot be used")
+        );
+        std::fs::remove_file(file).unwrap();
+    }
+    assert!(refused("run nhr_all_gather --rank-table no-such-file --count 1").contains("no-such-file: "));
+}
+
+/// The table of `tune` for C++ is C++.
+#[test]
+fn the_cpp_table_compiles() {
+    let Ok(version) = Command::new("g++").arg("--version").output() else {
+        eprintln!("no g++: the C++ table of tune is not compiled");
+        return;
+    };
+    assert!(version.status.success());
+    let folder = std::env::temp_dir().join(format!("hcomm-cpp-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("table.h"), text("tune all_reduce --cluster 950-mesh --sizes 1K..64M --format cpp"))
+        .unwrap();
+    let tune = json("tune all_reduce --cluster 950-mesh --sizes 1K..64M");
+    let sizes = tune["sizes"].as_array().unwrap();
+    // What the table says at every size, and beyond them.
+    let mut checks = String::new();
+    for row in sizes.iter().chain([sizes.last().unwrap()]) {
+        let bytes = if checks.contains("67108864") { u64::MAX } else { row["bytes"].as_u64().unwrap() };
+        checks += &format!(
+            "    if (std::strcmp(hcomm::choose_all_reduce({bytes}ULL).algorithm, {}) != 0 ||\n        \
+             std::strcmp(hcomm::choose_all_reduce({bytes}ULL).engine, {}) != 0) {{\n        return 1;\n    }}\n",
+            row["best"], row["engine"]
+        );
+    }
+    let main = format!(
+        "#include \"table.h\"\n#include \"table.h\"\n\n#include <cstring>\n\nint main()\n{{\n{checks}    return 0;\n}}\n"
+    );
+    std::fs::write(folder.join("main.cc"), main).unwrap();
+    let run = |program: &std::path::Path, args: &[&str]| {
+        let output = Command::new(program).args(args).current_dir(&folder).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    run(
+        "g++".as_ref(),
+        &["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-o", "main", "main.cc"],
+    );
+    run(&folder.join("main"), &[]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Roots other than 0; they make a difference where nodes differ.
+#[test]
+fn tune_takes_a_root_and_engines() {
+    let tune = json("tune broadcast --cluster a2-server --ranks 4 --root 3 --sizes 64K");
+    assert_eq!(tune["root"], 3);
+    assert!(refused("tune broadcast --cluster a2-server --root 8 --sizes 1K").contains("ranks are 0 to 7"));
+    assert!(refused("tune all_gather --cluster a2-server --root 1 --sizes 1K").contains("has no root"));
+    for engine in ["ai-cpu", "aiv"] {
+        let tune = json(&format!("tune all_reduce --cluster 950-mesh --engine {engine} --sizes 1K,1G"));
+        for row in tune["sizes"].as_array().unwrap() {
+            assert!(row["times"].as_array().unwrap().iter().all(|time| time["engine"] == engine.replace('-', "_")));
+        }
+    }
+    // Vector cores are quicker to start, and slower than the links.
+    let both = json("tune all_reduce --cluster 950-mesh --sizes 1K,1G");
+    assert_eq!(
+        (&both["sizes"][0]["engine"], &both["sizes"][1]["engine"]),
+        (&Value::from("aiv"), &Value::from("ai_cpu"))
+    );
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn every_wording() {
             let report = aiv::report(&mutant, &Options::default());
             report.diagnostics.iter().chain(&report.in_place).for_each(&mut add);
         }
-        aiv::check(&program, &Options { cores: Some(1), symmetric: false }).iter().for_each(&mut add);
+        aiv::check(&program, &Options { cores: Some(1) }).iter().for_each(&mut add);
         program.tags = Tags::Constant;
         aiv::check(&program, &Options::default()).iter().for_each(&mut add);
     }

@@ -12,8 +12,6 @@ use crate::spec::Span;
 /// What a program is checked for beside itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Whether `input` and `output` are in symmetric windows, so that peers may reach them.
-    pub symmetric: bool,
     /// Vector cores of a rank that are free, if fewer than there are blocks.
     pub cores: Option<u32>,
 }
@@ -25,11 +23,8 @@ const MAX_MOVED: u64 = 1 << 23;
 
 /// Everything that is wrong with the program: each distinct fault once, by place in the source.
 pub fn check(program: &Program, options: &Options) -> Vec<Diagnostic> {
-    all(program, options, |threads, options| check::Report {
-        diagnostics: check::check(threads, options),
-        in_place: Vec::new(),
-    })
-    .diagnostics
+    all(program, options, |threads| check::Report { diagnostics: check::check(threads), in_place: Vec::new() })
+        .diagnostics
 }
 
 /// [`check()`], and what is wrong if input and output overlap.
@@ -40,7 +35,7 @@ pub fn report(program: &Program, options: &Options) -> check::Report {
 fn all(
     program: &Program,
     options: &Options,
-    of_threads: impl Fn(&crate::program::Program, &check::Options) -> check::Report,
+    of_threads: impl Fn(&crate::program::Program) -> check::Report,
 ) -> check::Report {
     let (found, loose) = structure(program);
     if !found.is_empty() {
@@ -49,12 +44,11 @@ fn all(
         diagnostics.sort_by_key(|diagnostic| (diagnostic.at.is_none(), diagnostic.at));
         return check::Report { diagnostics, in_place: Vec::new() };
     }
-    let options_of_threads = check::Options { symmetric: options.symmetric };
     let mut threads = translate(program);
-    let mut report = of_threads(&threads, &options_of_threads);
+    let mut report = of_threads(&threads);
     if report.diagnostics.is_empty() && !loose.is_empty() {
         // It does what it should if copies stay where they stand. What nothing keeps there may move.
-        let moving = translate_loose(program).map(|threads| (of_threads(&threads, &options_of_threads), threads));
+        let moving = translate_loose(program).map(|threads| (of_threads(&threads), threads));
         match moving.filter(|(report, _)| report.diagnostics.is_empty()) {
             Some(both) => (report, threads) = both,
             None => return check::Report { diagnostics: loose, in_place: Vec::new() },

@@ -191,6 +191,9 @@ impl ProgramJson {
             return Err(format!("the schema is \"{}\", and this reads \"{SCHEMA}\"", self.schema));
         }
         let frame = self.head.program()?;
+        if frame.symmetric {
+            return Err("symmetric windows are for AI CPU only".into());
+        }
         let ranks = frame.num_ranks();
         if self.ranks.len() != ranks as usize {
             return Err(format!("the layout has {ranks} ranks, and `ranks` has {}", self.ranks.len()));

@@ -35,11 +35,17 @@ pub fn lower_default(instance: &Instance) -> Result<Program, Diagnostic> {
 ///
 /// # Errors
 ///
-/// H401 if there are no or more than [`MAX_BLOCKS`] blocks, or more uses of one flag than there are values.
+/// H401 if there are no or more than [`MAX_BLOCKS`] blocks, or more uses of one flag than there are values; H402 for an
+/// algorithm with symmetric windows (facts 7.2).
 pub fn lower(instance: &Instance, blocks: u32) -> Result<Program, Diagnostic> {
     if blocks == 0 || blocks > MAX_BLOCKS {
         let message = format!("{blocks} blocks: a kernel has between 1 and {MAX_BLOCKS}, one for each Vector core");
         return Err(Diagnostic::new(Code::H401, message, None).with_help("lanes share blocks where there are fewer"));
+    }
+    if instance.symmetric {
+        let message = format!("`{}` has symmetric windows, which are for AI CPU only", instance.algorithm);
+        let help = "use the engine ai-cpu, or move the data through `scratch`";
+        return Err(Diagnostic::new(Code::H402, message, instance.source.spans.first().copied()).with_help(help));
     }
     uses_fit(instance)?;
     let threads = aicpu::lower(instance);

@@ -7,6 +7,7 @@ use super::program::{Copy, Op, OpKind, Program, Sync};
 use crate::diag::{Code, Diagnostic};
 use crate::dtype::{DataType, ReduceOp};
 use crate::product::Product;
+use crate::shape::Layout;
 
 /// The longest element that copy kernels move, in bytes: `fp64` goes as `uint64`.
 const MAX_ELEMENT: u32 = 8;
@@ -21,10 +22,39 @@ const fn reduced(product: Product) -> &'static [DataType] {
     }
 }
 
+/// Where memory semantics end, with the server on A2 and with the superpod on A3 and the 950: which one every rank is in,
+/// and what it is called.
+fn scope(product: Product, layout: &Layout) -> (Vec<u32>, &'static str) {
+    let node = |rank: u32| layout.place(rank).0;
+    match product {
+        Product::A2 => ((0..layout.ranks()).map(node).collect(), "server"),
+        Product::A3 | Product::A950 => {
+            ((0..layout.ranks()).map(|rank| layout.pod_of(node(rank))).collect(), "superpod")
+        }
+    }
+}
+
+/// Whether kernels reach all ranks of a layout on a product.
+///
+/// # Errors
+///
+/// H402 with the rule.
+pub fn admits_layout(product: Product, layout: &Layout) -> Result<(), Diagnostic> {
+    let (within, rule) = scope(product, layout);
+    match (0..).zip(&within).find(|(_, place)| **place != within[0]) {
+        None => Ok(()),
+        Some((rank, _)) => {
+            let message = format!(
+                "AIV on {product} reaches peers inside one {rule} only, and rank {rank} is in another {rule} than rank 0"
+            );
+            let help = format!("use the engine ai-cpu, or the ranks of one {rule}");
+            Err(Diagnostic::new(Code::H402, message, None).with_help(help))
+        }
+    }
+}
+
 /// Whether a kernel can run on a product, whatever the type: its blocks reach the ranks that they name, and meet as they
 /// can there.
-///
-/// Memory semantics end with the server on A2, and with the superpod on A3 and the 950.
 ///
 /// # Errors
 ///
@@ -32,13 +62,7 @@ const fn reduced(product: Product) -> &'static [DataType] {
 pub fn admits_kernel(product: Product, program: &Program) -> Result<(), Diagnostic> {
     let layout = &program.frame.shape.layout;
     let at = |op: &Op| program.frame.source.spans.get(op.at.index()).copied();
-    let node = |rank: u32| layout.place(rank).0;
-    let (within, rule): (Vec<u32>, _) = match product {
-        Product::A2 => ((0..layout.ranks()).map(node).collect(), "server"),
-        Product::A3 | Product::A950 => {
-            ((0..layout.ranks()).map(|rank| layout.pod_of(node(rank))).collect(), "superpod")
-        }
-    };
+    let (within, rule) = scope(product, layout);
     // A program from a file may name what is not there.
     let place = |rank: u32| within.get(rank as usize);
     let apart = |a: u32, b: u32| place(a).zip(place(b)).is_some_and(|(a, b)| a != b);
@@ -109,7 +133,7 @@ pub fn admits(product: Product, program: &Program, dtype: DataType, reduce: Redu
 fn one_owner(program: &Program) -> Result<(), Diagnostic> {
     let mut ordered = program.clone();
     ordered.frame.deterministic = true;
-    let unordered = super::check(&ordered, &super::Options { symmetric: true, cores: None });
+    let unordered = super::check(&ordered, &super::Options::default());
     match unordered.into_iter().find(|fault| fault.code == Code::H202) {
         None => Ok(()),
         Some(fault) => {

@@ -22,6 +22,7 @@ pub fn lower(instance: &Instance) -> Program {
         split: instance.split,
         scratch: instance.scratch,
         deterministic: instance.deterministic,
+        symmetric: instance.symmetric,
         notifies: instance.notifies.clone(),
         source: instance.source.clone(),
         ranks: instance.ranks.iter().map(|tasks| rank(tasks)).collect(),

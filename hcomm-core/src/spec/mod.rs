@@ -85,7 +85,7 @@ pub struct Headers<'a> {
     pub split: Option<ExprId>,
     /// `scratch: expr;` cells of scratch.
     pub scratch: Option<ExprId>,
-    /// `memory: symmetric;` peers may reach `input` and `output`.
+    /// `memory: symmetric;` peers may reach `input` and `output`, and scratch is by default none.
     pub symmetric: bool,
     /// `deterministic;` no two unordered reductions into one chunk.
     pub deterministic: bool,

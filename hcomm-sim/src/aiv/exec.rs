@@ -8,7 +8,7 @@ use crate::bytes::space::{self, Space};
 use crate::bytes::verify::Verifier;
 use crate::config::Config;
 use crate::error::{Place, RunError};
-use crate::report::{Events, Misaligned, NotifyEvent, NotifyName, UninitialisedRead};
+use crate::report::{Events, Misaligned, Moved, NotifyEvent, NotifyName, UninitialisedRead};
 use crate::scheduler::{Scheduler, Turn};
 use hcomm_core::aiv::{BLOCK_SIZE, Copy, OpKind, Tags};
 use hcomm_core::operator::Buffer;
@@ -32,6 +32,7 @@ pub(crate) struct Engine<'p> {
     /// Blocks of a rank that have cores at once.
     cores: u32,
     pub(crate) operations: u64,
+    pub(crate) moved: Moved,
     pub(crate) uninitialised: Events<UninitialisedRead>,
     pub(crate) overlaps: Events<Place>,
     pub(crate) lost_records: Events<NotifyEvent>,
@@ -191,6 +192,7 @@ impl<'p> Engine<'p> {
             meter,
             poison: Rc::new(Bytes::Poison),
             operations: 0,
+            moved: Moved::default(),
             uninitialised: Events::new(),
             overlaps: Events::new(),
             lost_records: Events::new(),
@@ -523,6 +525,7 @@ impl<'p> Engine<'p> {
         self.operations += 1;
         self.observe((thread, op), (copy.src.rank, copy.src.cell.buffer), (segment.src, segment.len), Touch::Read);
         let Segment { dst, src, len } = segment;
+        self.moved.add(copy.dst.rank, copy.src.rank, len);
         if !copy.padded && [dst, src, len].iter().any(|number| !number.is_multiple_of(BLOCK_SIZE)) {
             let place = self.place(thread, op);
             self.misaligned.add(|| Misaligned { place, dst, src, len });

@@ -13,8 +13,8 @@
 //! * In the atomic mode every copy reduces, and a flag is a copy too: its value is added to the one that is there.
 
 mod exec;
-mod pieces;
-mod plan;
+pub(crate) mod pieces;
+pub(crate) mod plan;
 mod stuck;
 
 use crate::bytes::memory::Meter;
@@ -107,6 +107,7 @@ pub fn run_watched(
         repeat,
         rounds: number,
         operations: engine.operations,
+        moved: engine.moved,
         bytes_checked: engine.verifier.bytes_checked,
         bytes_identical: engine.verifier.bytes_identical,
         hang: stuck::hang(&engine),

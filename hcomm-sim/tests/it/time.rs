@@ -4,7 +4,7 @@ use hcomm_core::dtype::DataType;
 use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::program::{Cell, OpKind, Program, RankProgram, Transfer};
 use hcomm_core::shape::{Layout, Shape};
-use hcomm_sim::cluster::{Cluster, Engine, Fabric, Level, Scope};
+use hcomm_sim::cluster::{Aiv, Cluster, Engine, Fabric, Level, Scope};
 use hcomm_sim::time::{Fault, Options, TimeError, Timing, simulate};
 use hcomm_sim::{Config, Recorder};
 
@@ -29,6 +29,7 @@ fn switch() -> Cluster {
         layout: Layout::flat(4).unwrap(),
         dies: 1,
         engine: Engine::FREE,
+        aiv: Aiv::FREE,
         levels: vec![level],
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use hcomm_sim::time::AnyProgram;
+
 use super::Failure;
 use super::args::{EngineArg, Kernel, Target, Where};
 use super::report::{self, Style};
@@ -14,11 +16,13 @@ use crate::lower;
 use crate::product::{Limits, Product};
 use crate::program::Program;
 use crate::resources::{self, Resources};
-use crate::shape::Shape;
+use crate::shape::{Layout, Shape};
 use crate::spec::{Engine, Spec};
 
 /// The longest program file that is read.
 const MAX_PROGRAM: u64 = 4 << 30;
+/// The longest rank table that is read (facts 6.2: up to 1 GB on the 950).
+const MAX_RANK_TABLE: u64 = 1 << 30;
 
 /// The algorithm that is named.
 pub(super) fn algorithm<'l>(library: &[&'l Spec<'static>], name: &str) -> Result<&'l Spec<'static>, Failure> {
@@ -36,8 +40,10 @@ pub(super) fn algorithm<'l>(library: &[&'l Spec<'static>], name: &str) -> Result
 
 /// The shape that is named, with the roles of the algorithm's operator.
 pub(super) fn shape(spec: &Spec<'_>, place: &Where) -> Result<Shape, Failure> {
-    let Some(layout) = place.ranks.or(place.layout) else {
-        return Err(Failure::Usage("`--ranks` says on how many ranks".into()));
+    let layout = match (&place.rank_table, place.ranks.or(place.layout)) {
+        (Some(file), _) => rank_table(file)?,
+        (None, Some(layout)) => layout,
+        (None, None) => return Err(Failure::Usage("`--ranks` says on how many ranks".into())),
     };
     engine(spec, &place.kernel)?;
     let (operator, ranks) = (spec.operator, layout.ranks());
@@ -64,6 +70,26 @@ pub(super) fn shape(spec: &Spec<'_>, place: &Where) -> Result<Shape, Failure> {
         });
     }
     Ok(shape)
+}
+
+/// The layout of a rank table.
+pub(super) fn rank_table(file: &Path) -> Result<Layout, Failure> {
+    let text = read(file, MAX_RANK_TABLE)?;
+    let layout = hcomm_sim::cluster::rank_table::layout(&text);
+    layout.map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
+}
+
+/// A text file that is not too long.
+fn read(file: &Path, longest: u64) -> Result<String, Failure> {
+    let wrong = |message: String| Failure::Usage(format!("{}: {message}", file.display()));
+    let metadata = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(wrong("this is not a file".into()));
+    }
+    if metadata.len() > longest {
+        return Err(wrong(format!("{} bytes are more than the {longest} that are read", metadata.len())));
+    }
+    std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))
 }
 
 /// The engine that is named, which must be one of the algorithm's.
@@ -127,6 +153,14 @@ impl Lowered {
         }
     }
 
+    /// The program for what takes either.
+    pub(super) fn code(&self) -> AnyProgram<'_> {
+        match self {
+            Lowered::AiCpu(program) => program.into(),
+            Lowered::Aiv(program) => program.into(),
+        }
+    }
+
     /// Operations of all ranks, for one round.
     pub(super) fn num_ops(&self) -> u64 {
         match self {
@@ -160,10 +194,10 @@ impl Lowered {
     }
 
     /// All that is wrong with it.
-    pub(super) fn check(&self, symmetric: bool, cores: Option<u32>) -> check::Report {
+    pub(super) fn check(&self, cores: Option<u32>) -> check::Report {
         match self {
-            Lowered::AiCpu(program) => check::report(program, &check::Options { symmetric }),
-            Lowered::Aiv(program) => aiv::report(program, &aiv::Options { symmetric, cores }),
+            Lowered::AiCpu(program) => check::report(program),
+            Lowered::Aiv(program) => aiv::report(program, &aiv::Options { cores }),
         }
     }
 
@@ -182,21 +216,13 @@ pub(super) fn instance(spec: &Spec<'_>, shape: &Shape, style: Style) -> Result<I
 
 /// The program of a file.
 pub(super) fn program_of(file: &Path) -> Result<Lowered, Failure> {
-    let wrong = |message: String| Failure::Usage(format!("{}: {message}", file.display()));
-    let metadata = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
-    if !metadata.is_file() {
-        return Err(wrong("this is not a file".into()));
-    }
-    if metadata.len() > MAX_PROGRAM {
-        return Err(wrong(format!("{} bytes are more than the {MAX_PROGRAM} that are read", metadata.len())));
-    }
-    let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    let text = read(file, MAX_PROGRAM)?;
     // The schema is anywhere in the text; a reader says so if it is not its own.
     let read = match text.contains(&format!("\"{}\"", aiv::SCHEMA)) {
         true => aiv::Program::from_json(&text).map(Lowered::Aiv),
         false => Program::from_json(&text).map(Lowered::AiCpu),
     };
-    read.map_err(|error| wrong(error.to_string()))
+    read.map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
 }
 
 /// The program for a product, which must give it the resources that it needs.

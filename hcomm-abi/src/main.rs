@@ -1,0 +1,3 @@
+//! Makes the directory that operators are built with.
+
+fn main() {}

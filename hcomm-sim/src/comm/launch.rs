@@ -1,0 +1,499 @@
+//! Operators of the library on a communicator: resources made once for each algorithm, then launches on streams.
+//!
+//! The life of a launch (facts 4.2): the thread of the user's stream sets the start notify of the main thread and waits
+//! for the end; a kernel reads the context and queues the operator's tasks; the main thread's last task sets the notify
+//! that the stream waits for.
+
+use crate::comm::channel::ChannelDesc;
+use crate::comm::context::MAX_TAG;
+use crate::comm::error::{CommError, Result, internal, not_support, para, unavail};
+use crate::comm::handle::{EventHandle, StreamHandle, ThreadHandle};
+use crate::comm::kernel::kernel;
+use crate::comm::memory::{Place, Region};
+use crate::comm::monitor::Moment;
+use crate::comm::plane::DataPlane;
+use crate::comm::queue::{Action, Owner, Task};
+use crate::comm::rank::RankState;
+use crate::comm::sync::lock;
+use crate::comm::thread::{CommEngine, DedicatedThread, Side};
+use hcomm_core::counts::Counts;
+use hcomm_core::dtype::{DataType, ReduceOp};
+use hcomm_core::operator::{Buffer, Operator};
+use hcomm_core::program::{OpKind, Program};
+use hcomm_core::resources;
+use hcomm_core::sizes::Rounds;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Notifies that channels of operators get, if the operator does not need more: on A2 and A3 a channel never gets more
+/// later (facts 13, trap 19).
+const CHANNEL_NOTIFIES: u32 = 16;
+/// Notifies of a stream's thread, and the one that the device sets at the end (facts 2.6).
+const STREAM_NOTIFIES: u32 = 3;
+pub(crate) const DONE: u32 = 0;
+
+/// What an operator is called with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpCall {
+    /// Address of the input; of no meaning where the rank has none.
+    pub input: u64,
+    /// Address of the output; of no meaning where the rank has none.
+    pub output: u64,
+    /// Elements of slots.
+    pub counts: Counts,
+    /// Their type.
+    pub dtype: DataType,
+    /// What `+=` does.
+    pub reduce: ReduceOp,
+}
+
+impl OpCall {
+    /// `count` elements a slot, summed where they are reduced.
+    pub fn new(input: u64, output: u64, count: u64, dtype: DataType) -> OpCall {
+        OpCall { input, output, counts: Counts::Same(count), dtype, reduce: ReduceOp::Sum }
+    }
+
+    /// Sets counts that are not the same for all slots.
+    #[must_use]
+    pub fn counts(mut self, counts: Counts) -> OpCall {
+        self.counts = counts;
+        self
+    }
+
+    /// Sets the reduction.
+    #[must_use]
+    pub fn reduce(mut self, reduce: ReduceOp) -> OpCall {
+        self.reduce = reduce;
+        self
+    }
+}
+
+/// What a rank keeps of its operators.
+#[derive(Debug, Default)]
+pub(crate) struct Launches {
+    /// By tag.
+    ready: BTreeMap<String, Arc<Prepared>>,
+    /// Threads for operators, with their notifies. They serve all algorithms, which never run at once.
+    threads: Vec<(ThreadHandle, u32)>,
+    /// The thread that the kernels are launched on, and the event that orders operators on different streams.
+    unfold: Option<(ThreadHandle, EventHandle)>,
+    last: Option<StreamHandle>,
+    /// Counts operators, to compare what ranks call.
+    pub(crate) number: u64,
+    /// The operator whose end has not been seen.
+    pub(crate) open: VecDeque<Open>,
+}
+
+/// An operator that was launched and has not ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Open {
+    pub(crate) number: u64,
+    pub(crate) job: Arc<Job>,
+    pub(crate) attempts: u32,
+}
+
+impl Launches {
+    /// Forgets everything. Returns the event to give back.
+    pub(crate) fn clear(&mut self) -> Option<EventHandle> {
+        let event = self.unfold.map(|(_, event)| event);
+        *self = Launches::default();
+        event
+    }
+}
+
+/// What the host knows of an algorithm whose resources are there.
+#[derive(Debug)]
+struct Prepared {
+    context: Region,
+    /// The main thread, as the host may record to it.
+    main: ThreadHandle,
+    /// Its notify for the start.
+    start: u32,
+}
+
+/// What all ranks of a communicator must call alike, by number.
+#[derive(Debug, Default)]
+pub(crate) struct Agreement {
+    first: u64,
+    called: VecDeque<Called>,
+}
+
+#[derive(Debug)]
+struct Called {
+    what: What,
+    by: u32,
+    ranks: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct What {
+    algorithm: String,
+    shape: hcomm_core::shape::Shape,
+    counts: Counts,
+    dtype: DataType,
+    reduce: Option<ReduceOp>,
+}
+
+impl What {
+    fn words(&self) -> String {
+        let Counts::Same(count) = self.counts else {
+            return format!("{} of {}", self.algorithm, self.dtype);
+        };
+        let reduce = self.reduce.map_or(String::new(), |reduce| format!(", {reduce}"));
+        let shape = &self.shape;
+        let root = if shape.root > 0 { format!(", root {}", shape.root) } else { String::new() };
+        format!("{} of {count} {}{reduce}{root}", self.algorithm, self.dtype)
+    }
+}
+
+impl Agreement {
+    pub(crate) fn clear(&mut self) {
+        *self = Agreement::default();
+    }
+
+    /// Compares operator `number` of a rank with what other ranks called.
+    fn agree(&mut self, size: u32, rank: u32, number: u64, what: What) -> Result<()> {
+        let Some(at) = number.checked_sub(self.first) else {
+            return Err(internal(format!("operator {number} of rank {rank} was called by all ranks already")));
+        };
+        let at = at as usize;
+        if at < self.called.len() {
+            let called = &mut self.called[at];
+            called.ranks += 1;
+            if called.what != what {
+                return Err(para(format!(
+                    "the ranks do not call the same: operator {number} is {} on rank {}, and {} on rank {rank}",
+                    called.what.words(),
+                    called.by,
+                    what.words()
+                )));
+            }
+        } else {
+            self.called.push_back(Called { what, by: rank, ranks: 1 });
+        }
+        while self.called.front().is_some_and(|called| called.ranks == size) {
+            self.called.pop_front();
+            self.first += 1;
+        }
+        Ok(())
+    }
+}
+
+/// A rank's part in an operator that was called.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) program: Arc<Program>,
+    pub(crate) call: OpCall,
+    pub(crate) rounds: Rounds,
+    /// Whether what the operator writes may be part of its input.
+    pub(crate) modifies_input: bool,
+    pub(crate) context: Region,
+    /// The stream's thread, as the device may record to it.
+    pub(crate) done: ThreadHandle,
+}
+
+impl RankState {
+    /// Launches an operator on a stream.
+    pub(crate) fn launch(self: &Arc<Self>, program: &Arc<Program>, call: &OpCall, stream: StreamHandle) -> Result<()> {
+        self.is_ready()?;
+        let (rounds, input, output) = self.check_call(program, call, stream)?;
+        let operator = program.operator;
+        let mut launches = lock(&self.launches);
+        let what = What {
+            algorithm: program.algorithm.clone(),
+            shape: program.shape,
+            counts: call.counts.clone(),
+            dtype: call.dtype,
+            reduce: operator.reduces().then_some(call.reduce),
+        };
+        let number = launches.number;
+        let agreed = lock(&self.group.agreement).agree(self.group.size(), self.rank, number, what);
+        if let Err(error) = agreed {
+            drop(launches);
+            self.disagree(&error);
+            return Err(error);
+        }
+        launches.number += 1;
+        if rounds.count == 0 && operator != Operator::Barrier {
+            return Ok(());
+        }
+        // The stream may be another one every time.
+        let host = self.thread_of_stream(CommEngine::CpuTs, stream, STREAM_NOTIFIES)?;
+        let done = self.export_threads(&[host], CommEngine::AiCpuTs)?[0];
+        let tag = tag_of(program)?;
+        let (prepared, reused) = match launches.ready.get(&tag) {
+            Some(prepared) => (prepared.clone(), true),
+            None => (self.prepare(&mut launches, &tag, program)?, false),
+        };
+        if reused {
+            self.totals.contexts_reused();
+        }
+        let (unfold, order) = self.unfold(&mut launches)?;
+        if launches.last.is_some_and(|last| last != stream) {
+            self.core.wait_event(stream, order)?;
+        }
+        launches.last = Some(stream);
+        let modifies_input = input.overlaps(output) && input.size > 0 && output.size > 0;
+        let context = prepared.context;
+        let job = Job { program: program.clone(), call: call.clone(), rounds, modifies_input, context, done };
+        let job = Arc::new(job);
+        launches.open.push_back(Open { number, job: job.clone(), attempts: 0 });
+        self.totals.launched(job.rounds.rounds, input.size);
+        self.note(Moment::Launched {
+            algorithm: program.algorithm.clone(),
+            count: job.rounds.count,
+            dtype: call.dtype.name(),
+            rounds: job.rounds.rounds,
+            reused,
+        });
+        let mut plane = DataPlane::new(self.core.clone(), Side::Host);
+        plane.thread_notify_record(host, prepared.main, prepared.start)?;
+        self.queue_kernel(unfold, &job)?;
+        plane.thread_notify_wait(host, DONE, self.config.timeouts.host())?;
+        let me = self.clone();
+        let ended = Action::Call(Box::new(move || {
+            me.ended(number);
+            Ok(())
+        }));
+        self.core.streams.get(stream)?.queue.push(&*self.core, [self.task(ended)]);
+        self.core.record_event(order, stream)
+    }
+
+    /// A task of this rank, as it is now.
+    fn task(self: &Arc<Self>, action: Action) -> Task {
+        let owner: Arc<dyn Owner> = self.clone();
+        let epoch = owner.epoch();
+        Task { action, owner: Some((owner, epoch)) }
+    }
+
+    /// Queues the kernel that queues the operator's tasks.
+    fn queue_kernel(self: &Arc<Self>, unfold: ThreadHandle, job: &Arc<Job>) -> Result<()> {
+        let (me, job) = (self.clone(), job.clone());
+        let kernel = Action::Call(Box::new(move || kernel(&me, &job)));
+        self.own_thread(unfold)?.queue.push(&*self.core, [self.task(kernel)]);
+        Ok(())
+    }
+
+    fn ended(&self, number: u64) {
+        let mut launches = lock(&self.launches);
+        launches.open.retain(|open| open.number != number);
+        drop(launches);
+        self.totals.completed();
+    }
+
+    /// Tells all ranks that they do not call the same.
+    fn disagree(&self, error: &CommError) {
+        for rank in 0..self.group.size() {
+            if let Some(state) = self.group.rank(rank) {
+                state.failed(error.clone());
+            }
+        }
+    }
+
+    /// Checks what an operator is called with. Returns its rounds, and where input and output are.
+    fn check_call(&self, program: &Program, call: &OpCall, stream: StreamHandle) -> Result<(Rounds, Region, Region)> {
+        let (ranks, size) = (program.num_ranks(), self.group.size());
+        if ranks != size || program.ranks.len() != size as usize {
+            let (algorithm, name) = (&program.algorithm, &self.group.name);
+            return Err(para(format!("`{algorithm}` is lowered for {ranks} ranks, and {name} has {size}")));
+        }
+        let queue = &self.core.streams.get(stream)?.queue;
+        if queue.device != self.device {
+            let device = queue.device;
+            return Err(para(format!(
+                "{} is on device {}, and the stream on device {device}",
+                self.who(),
+                self.device
+            )));
+        }
+        if program.operator.reduces() && call.dtype.is_copied_only() {
+            return Err(not_support(format!("{} are not reduced: they are only copied", call.dtype)));
+        }
+        self.core
+            .product
+            .admits(program, call.dtype, call.reduce)
+            .map_err(|diagnostic| not_support(diagnostic.message.clone()))?;
+        let buffer = self.hccl_buffer()?;
+        let rounds = Rounds::new(program, call.counts.clone(), call.dtype.size(), buffer.size)
+            .map_err(|error| para(format!("`{}`: {error}", program.algorithm)))?;
+        let region = |buffer: Buffer, addr: u64| -> Result<Region> {
+            let elements = call.counts.elements(program, buffer, self.rank);
+            let bytes = elements.checked_mul(u64::from(call.dtype.size()));
+            let size = bytes.ok_or_else(|| para(format!("{elements} elements are too many")))?;
+            let region = Region { addr, size };
+            let name = buffer.name();
+            if size == 0 {
+                return Ok(region);
+            }
+            if program.operator.reduces() && !addr.is_multiple_of(u64::from(call.dtype.size())) {
+                return Err(para(format!("the {name} at {addr:#x} is not aligned to {}", call.dtype)));
+            }
+            match self.core.memory.find(addr) {
+                Some((allocation, Place::Device(device))) if device == self.device && allocation.holds(region) => {
+                    Ok(region)
+                }
+                Some((allocation, place)) => Err(para(format!(
+                    "the {name} of rank {} needs {size} bytes at {addr:#x} on device {}, and there are {allocation} on {place}",
+                    self.rank, self.device
+                ))),
+                None => Err(para(format!("the {name} of rank {}: nothing is allocated at {addr:#x}", self.rank))),
+            }
+        };
+        let (input, output) = (region(Buffer::Input, call.input)?, region(Buffer::Output, call.output)?);
+        Ok((rounds, input, output))
+    }
+
+    /// The thread that kernels are launched on, and the event that orders operators.
+    fn unfold(self: &Arc<Self>, launches: &mut Launches) -> Result<(ThreadHandle, EventHandle)> {
+        if let Some(unfold) = launches.unfold {
+            return Ok(unfold);
+        }
+        let thread = self.dedicated_thread(DedicatedThread::AicpuLaunch, 1)?;
+        let unfold = (thread, self.core.create_event()?);
+        launches.unfold = Some(unfold);
+        Ok(unfold)
+    }
+
+    /// Whether the resources of an algorithm are there.
+    pub(crate) fn is_prepared(&self, program: &Program) -> bool {
+        tag_of(program).is_ok_and(|tag| lock(&self.launches).ready.contains_key(&tag))
+    }
+
+    /// Makes the resources of an algorithm, and its context last: what fails before leaves none behind.
+    fn prepare(self: &Arc<Self>, launches: &mut Launches, tag: &str, program: &Program) -> Result<Arc<Prepared>> {
+        let notifies = notifies_of(program, self.rank);
+        let threads = self.operator_threads(launches, &notifies)?;
+        let main = self.export_threads(&threads[..1], CommEngine::CpuTs)?[0];
+        let peers = peers_of(program, self.rank);
+        let need = resources::of_program(program, self.rank).notify_num_per_channel;
+        let mut channels = Vec::with_capacity(peers.len());
+        if !peers.is_empty() {
+            let wanted = need.max(CHANNEL_NOTIFIES);
+            let descs: Vec<ChannelDesc> = peers.iter().map(|peer| ChannelDesc::new(*peer, wanted)).collect();
+            lock(&self.channels).info = Some(format!("{tag}, an HCCL buffer of {} bytes", self.config.buffer_size));
+            channels = self.acquire_channels(CommEngine::AiCpuTs, &descs)?;
+        }
+        let mut words = vec![threads.len() as u64];
+        words.extend(threads.iter().map(|thread| thread.0));
+        let start = notifies[0] - 1;
+        words.push(peers.len() as u64);
+        for (peer, handle) in peers.iter().zip(&channels) {
+            let channel = self.own_channel(*handle)?;
+            let has = channel.mine.notifies().min(channel.theirs.notifies());
+            if has < need {
+                return Err(unavail(format!(
+                    "`{}` needs {need} notifies on the channel to rank {peer}, which was made with {has}, and on {} it keeps \
+                     them",
+                    program.algorithm, self.core.product
+                )));
+            }
+            words.extend([u64::from(*peer), handle.0, channel.remote_buffer().addr]);
+        }
+        words.push(self.hccl_buffer()?.addr);
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let size = bytes.len() as u64;
+        let addr = self.create_context(tag, CommEngine::AiCpuTs, size)?;
+        self.copy_context(tag, CommEngine::AiCpuTs, 0, &bytes)?;
+        let prepared = Arc::new(Prepared { context: Region { addr, size }, main, start });
+        launches.ready.insert(tag.to_owned(), prepared.clone());
+        Ok(prepared)
+    }
+
+    /// Threads with at least so many notifies each. Operators of a communicator follow each other, so all use the same.
+    fn operator_threads(self: &Arc<Self>, launches: &mut Launches, notifies: &[u32]) -> Result<Vec<ThreadHandle>> {
+        let is_short = |at: usize, want: u32| launches.threads.get(at).is_none_or(|(_, has)| *has < want);
+        let short: Vec<usize> = (0..notifies.len()).filter(|at| is_short(*at, notifies[*at])).collect();
+        if self.core.is_v2() && !short.is_empty() {
+            // The same threads again, with what they lack.
+            let wanted: Vec<u32> = notifies.to_vec();
+            let threads = self.acquire_threads(CommEngine::AiCpu, &wanted)?;
+            for (at, (thread, has)) in threads.into_iter().zip(wanted).enumerate() {
+                match launches.threads.get_mut(at) {
+                    Some(known) => known.1 = known.1.max(has),
+                    None => launches.threads.push((thread, has)),
+                }
+            }
+        } else if !short.is_empty() {
+            // New ones: with some to spare, so that this does not happen often.
+            let wanted: Vec<u32> = short.iter().map(|at| notifies[*at].next_power_of_two().max(2)).collect();
+            let threads = self.acquire_threads(CommEngine::AiCpu, &wanted)?;
+            for (at, new) in short.into_iter().zip(threads.into_iter().zip(wanted)) {
+                match launches.threads.get_mut(at) {
+                    Some(known) => *known = new,
+                    None => launches.threads.push(new),
+                }
+            }
+        }
+        Ok(launches.threads[..notifies.len()].iter().map(|(thread, _)| *thread).collect())
+    }
+}
+
+/// The key of a context: all that decides which resources there are. Counts and types do not.
+fn tag_of(program: &Program) -> Result<String> {
+    let shape = &program.shape;
+    let tag = format!(
+        "{}/{}/{}-{}-{}/{}",
+        program.algorithm, shape.layout, shape.root, shape.src, shape.dst, program.scratch
+    );
+    match tag.len() {
+        0..=MAX_TAG => Ok(tag),
+        len => Err(para(format!(
+            "the name `{}` makes a tag of {len} bytes, and it has at most {MAX_TAG}",
+            program.algorithm
+        ))),
+    }
+}
+
+/// How many notifies each thread of a rank has: the main thread one more, for the start.
+pub(crate) fn notifies_of(program: &Program, rank: u32) -> Vec<u32> {
+    let threads = program.ranks.get(rank as usize).map_or(&[][..], |rank| &rank.threads);
+    let mut notifies = vec![0; threads.len().max(1)];
+    let mut need = |thread: usize, notify: u32| {
+        if let Some(most) = notifies.get_mut(thread) {
+            *most = notify.saturating_add(1).max(*most);
+        }
+    };
+    for (thread, ops) in threads.iter().enumerate() {
+        for op in ops {
+            match op.kind {
+                OpKind::ThreadNotifyRecord { thread, notify } => need(thread as usize, notify),
+                OpKind::ThreadNotifyWait { notify } => need(thread, notify),
+                _ => {}
+            }
+        }
+    }
+    notifies[0] += 1;
+    notifies
+}
+
+/// Whom a rank has channels to: those that it names, and those that name it.
+fn peers_of(program: &Program, rank: u32) -> Vec<u32> {
+    let mut peers = std::collections::BTreeSet::new();
+    for (other, ops) in (0..).zip(&program.ranks) {
+        for op in ops.threads.iter().flatten() {
+            let Some(peer) = peer_of(&op.kind) else {
+                continue;
+            };
+            if other == rank {
+                peers.insert(peer);
+            } else if peer == rank {
+                peers.insert(other);
+            }
+        }
+    }
+    peers.into_iter().filter(|peer| *peer != rank).collect()
+}
+
+fn peer_of(kind: &OpKind) -> Option<u32> {
+    match kind {
+        OpKind::Write(peer, _)
+        | OpKind::Read(peer, _)
+        | OpKind::WriteReduce(peer, _)
+        | OpKind::ReadReduce(peer, _)
+        | OpKind::WriteWithNotify(peer, _, _)
+        | OpKind::WriteReduceWithNotify(peer, _, _)
+        | OpKind::ChannelNotifyRecord { peer, .. }
+        | OpKind::ChannelNotifyWait { peer, .. } => Some(*peer),
+        _ => None,
+    }
+}

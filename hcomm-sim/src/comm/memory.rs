@@ -1,0 +1,354 @@
+//! Memory of devices and hosts: who keeps the bytes, and the keeper that needs no pointers.
+
+use crate::comm::error::{Result, memory, not_found, oom, para};
+use crate::comm::sync::{Mutex, lock, read, write};
+use crate::value;
+use hcomm_core::dtype::{DataType, ReduceOp};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, RwLock};
+
+/// Where memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// On the host.
+    Host,
+    /// On a device.
+    Device(u32),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Host => f.write_str("the host"),
+            Place::Device(device) => write!(f, "device {device}"),
+        }
+    }
+}
+
+/// A range of addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Region {
+    /// The first address.
+    pub addr: u64,
+    /// How many bytes.
+    pub size: u64,
+}
+
+impl Region {
+    /// Whether all of `other` is in it.
+    pub fn holds(&self, other: Region) -> bool {
+        let end = other.addr.checked_add(other.size);
+        other.addr >= self.addr && end.is_some_and(|end| end <= self.addr.saturating_add(self.size))
+    }
+
+    /// Whether the two share a byte.
+    pub fn overlaps(&self, other: Region) -> bool {
+        self.addr < other.addr.saturating_add(other.size) && other.addr < self.addr.saturating_add(self.size)
+    }
+}
+
+impl std::fmt::Display for Region {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes at {:#x}", self.size, self.addr)
+    }
+}
+
+/// Keeps the bytes of a cluster.
+///
+/// Addresses are unique over all devices and hosts, so that an address that is mapped from a peer is like any other. All
+/// of it may be called from many threads at once. A reduction is atomic for every element against other reductions, as
+/// the hardware's is; nothing else is, and two copies into the same bytes leave a mix.
+pub trait Memory: Send + Sync + std::fmt::Debug {
+    /// New memory, at an address that is a multiple of 512. All of it is zero.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::Oom`](crate::comm::Code::Oom) if the device has not so much left, [`Code::Para`](crate::comm::Code::Para)
+    /// for a size of zero.
+    fn alloc(&self, place: Place, bytes: u64) -> Result<u64>;
+
+    /// Gives memory back.
+    ///
+    /// # Errors
+    ///
+    /// If the address is not one that [`alloc`](Memory::alloc) gave, or was given back before.
+    fn free(&self, addr: u64) -> Result<()>;
+
+    /// The allocation that an address is in, and where it is.
+    fn find(&self, addr: u64) -> Option<(Region, Place)>;
+
+    /// Copies `len` bytes, which may overlap.
+    ///
+    /// # Errors
+    ///
+    /// If a byte of either range is not allocated.
+    fn copy(&self, dst: u64, src: u64, len: u64) -> Result<()>;
+
+    /// dst ← dst ⊕ src for `count` elements.
+    ///
+    /// # Errors
+    ///
+    /// If a byte of either range is not allocated.
+    fn reduce(&self, dst: u64, src: u64, count: u64, dtype: DataType, reduce: ReduceOp) -> Result<()>;
+
+    /// Sets `len` bytes to `value`.
+    ///
+    /// # Errors
+    ///
+    /// If a byte of the range is not allocated.
+    fn fill(&self, dst: u64, value: u8, len: u64) -> Result<()>;
+
+    /// Writes bytes.
+    ///
+    /// # Errors
+    ///
+    /// If a byte of the range is not allocated.
+    fn write(&self, dst: u64, bytes: &[u8]) -> Result<()>;
+
+    /// Reads bytes.
+    ///
+    /// # Errors
+    ///
+    /// If a byte of the range is not allocated.
+    fn read(&self, src: u64, bytes: &mut [u8]) -> Result<()>;
+
+    /// Bytes that are allocated in a place.
+    fn used(&self, place: Place) -> u64;
+}
+
+/// Bytes of a page: a multiple of every element size. A page exists from the first write on.
+const PAGE: u64 = 64 << 10;
+/// Addresses of a place start at multiples of this; those of the host come first.
+const PLACE_SHIFT: u32 = 44;
+/// Distance between allocations, so that running over the end of one does not reach the next.
+const GUARD: u64 = 4096;
+
+/// Memory as segments of pages: no pointers, and every access is checked. Addresses are not used twice, so that memory
+/// that was given back is told from memory that was not.
+#[derive(Debug)]
+pub struct Segments {
+    all: RwLock<BTreeMap<u64, Arc<Segment>>>,
+    places: Mutex<BTreeMap<Place, PlaceUse>>,
+    /// Bytes of a device.
+    capacity: u64,
+}
+
+#[derive(Debug, Default)]
+struct PlaceUse {
+    used: u64,
+    /// The next address, without the place's base.
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Segment {
+    region: Region,
+    place: Place,
+    pages: Box<[Mutex<Option<Box<[u8]>>>]>,
+}
+
+thread_local! {
+    /// What a copy has read and not yet written.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Segments {
+    /// Devices of `capacity` bytes each. The host has no limit.
+    pub fn new(capacity: u64) -> Segments {
+        Segments { all: RwLock::default(), places: Mutex::new(BTreeMap::new()), capacity }
+    }
+
+    fn segment(&self, addr: u64, len: u64) -> Result<Arc<Segment>> {
+        let all = read(&self.all);
+        let found = all.range(..=addr).next_back().map(|(_, segment)| segment);
+        match found {
+            Some(segment) if segment.region.holds(Region { addr, size: len }) => Ok(segment.clone()),
+            Some(segment) if addr < segment.region.addr + segment.region.size => Err(memory(format!(
+                "{} run over the end of the allocation of {}",
+                Region { addr, size: len },
+                segment.region
+            ))),
+            _ => Err(memory(format!("nothing is allocated at {addr:#x}"))),
+        }
+    }
+
+    /// Pieces of a range that lie in one page each.
+    fn pieces(addr: u64, len: u64) -> impl Iterator<Item = (u64, u64)> {
+        let mut done = 0;
+        std::iter::from_fn(move || {
+            if done == len {
+                return None;
+            }
+            let at = addr + done;
+            let piece = (PAGE - at % PAGE).min(len - done);
+            done += piece;
+            Some((at, piece))
+        })
+    }
+}
+
+impl Segment {
+    /// The page of an address, and the place in it. Pages are cut where addresses are multiples of [`PAGE`].
+    fn page(&self, addr: u64) -> (&Mutex<Option<Box<[u8]>>>, usize) {
+        let first = self.region.addr / PAGE;
+        (&self.pages[(addr / PAGE - first) as usize], (addr % PAGE) as usize)
+    }
+
+    /// Reads what lies in the segment.
+    fn read(&self, addr: u64, out: &mut [u8]) {
+        let mut done = 0;
+        for (at, len) in Segments::pieces(addr, out.len() as u64) {
+            let (page, from) = self.page(at);
+            let here = &mut out[done..done + len as usize];
+            match &*lock(page) {
+                Some(bytes) => here.copy_from_slice(&bytes[from..from + len as usize]),
+                None => here.fill(0),
+            }
+            done += len as usize;
+        }
+    }
+
+    fn write(&self, addr: u64, bytes: &[u8]) {
+        let mut done = 0;
+        for (at, len) in Segments::pieces(addr, bytes.len() as u64) {
+            let (page, from) = self.page(at);
+            let mut page = lock(page);
+            fresh(&mut page)[from..from + len as usize].copy_from_slice(&bytes[done..done + len as usize]);
+            done += len as usize;
+        }
+    }
+}
+
+fn fresh(page: &mut Option<Box<[u8]>>) -> &mut [u8] {
+    page.get_or_insert_with(|| vec![0; PAGE as usize].into_boxed_slice())
+}
+
+impl Memory for Segments {
+    fn alloc(&self, place: Place, bytes: u64) -> Result<u64> {
+        if bytes == 0 {
+            return Err(para("an allocation of 0 bytes"));
+        }
+        let index = match place {
+            Place::Host => 1,
+            Place::Device(device) => u64::from(device) + 2,
+        };
+        let mut places = lock(&self.places);
+        let uses = places.entry(place).or_default();
+        let (used, capacity) = (uses.used, self.capacity);
+        let fits = used.checked_add(bytes).is_some_and(|all| place == Place::Host || all <= capacity);
+        let step = bytes.checked_add(GUARD).and_then(|bytes| bytes.checked_next_multiple_of(GUARD));
+        let next = step.and_then(|step| uses.next.checked_add(step)).filter(|next| *next < 1 << PLACE_SHIFT);
+        let Some(next) = next.filter(|_| fits) else {
+            return Err(oom(format!("{bytes} bytes do not fit on {place}: {used} of {capacity} bytes are in use")));
+        };
+        let addr = (index << PLACE_SHIFT) + uses.next;
+        uses.next = next;
+        uses.used += bytes;
+        drop(places);
+        let region = Region { addr, size: bytes };
+        let pages = (addr + bytes - 1) / PAGE - addr / PAGE + 1;
+        let pages = (0..pages).map(|_| Mutex::new(None)).collect();
+        write(&self.all).insert(addr, Arc::new(Segment { region, place, pages }));
+        Ok(addr)
+    }
+
+    fn free(&self, addr: u64) -> Result<()> {
+        let removed = write(&self.all).remove(&addr);
+        let Some(segment) = removed else {
+            return Err(not_found(format!("no allocation starts at {addr:#x}, or it was given back before")));
+        };
+        if let Some(uses) = lock(&self.places).get_mut(&segment.place) {
+            uses.used -= segment.region.size;
+        }
+        Ok(())
+    }
+
+    fn find(&self, addr: u64) -> Option<(Region, Place)> {
+        let segment = self.segment(addr, 0).ok()?;
+        Some((segment.region, segment.place))
+    }
+
+    fn copy(&self, dst: u64, src: u64, len: u64) -> Result<()> {
+        let (to, from) = (self.segment(dst, len)?, self.segment(src, len)?);
+        BUFFER.with_borrow_mut(|buffer| {
+            // Towards lower addresses from the front, towards higher ones from the back.
+            let (step, backwards) = (PAGE, dst > src && dst - src < len);
+            let blocks = len.div_ceil(step);
+            for block in 0..blocks {
+                let block = if backwards { blocks - 1 - block } else { block };
+                let at = block * step;
+                buffer.resize(step.min(len - at) as usize, 0);
+                from.read(src + at, buffer);
+                to.write(dst + at, buffer);
+            }
+        });
+        Ok(())
+    }
+
+    fn reduce(&self, dst: u64, src: u64, count: u64, dtype: DataType, reduce: ReduceOp) -> Result<()> {
+        let size = u64::from(dtype.size());
+        let Some(len) = count.checked_mul(size) else {
+            return Err(para(format!("a reduction of {count} elements is too large")));
+        };
+        let (to, from) = (self.segment(dst, len)?, self.segment(src, len)?);
+        BUFFER.with_borrow_mut(|buffer| {
+            let mut at = 0;
+            while at < len {
+                let here = dst + at;
+                // Whole elements of one page; one element alone where it lies across two.
+                let piece = ((PAGE - here % PAGE).min(len - at) / size * size).max(size);
+                buffer.resize(piece as usize, 0);
+                from.read(src + at, buffer);
+                let (page, first) = to.page(here);
+                let mut page = lock(page);
+                if first + piece as usize <= PAGE as usize {
+                    let bytes = &mut fresh(&mut page)[first..first + piece as usize];
+                    value::reduce(dtype, reduce, bytes, buffer);
+                } else {
+                    // The lower page's lock makes it atomic for elements that lie alike.
+                    let room = PAGE as usize - first;
+                    let (next, _) = to.page(here + room as u64);
+                    let mut next = lock(next);
+                    let (low, high) = (fresh(&mut page), fresh(&mut next));
+                    let mut element = low[first..].to_vec();
+                    element.extend_from_slice(&high[..piece as usize - room]);
+                    value::reduce(dtype, reduce, &mut element, buffer);
+                    low[first..].copy_from_slice(&element[..room]);
+                    high[..piece as usize - room].copy_from_slice(&element[room..]);
+                }
+                at += piece;
+            }
+        });
+        Ok(())
+    }
+
+    fn fill(&self, dst: u64, value: u8, len: u64) -> Result<()> {
+        let to = self.segment(dst, len)?;
+        for (at, len) in Segments::pieces(dst, len) {
+            let (page, from) = to.page(at);
+            let mut page = lock(page);
+            if value != 0 || page.is_some() {
+                fresh(&mut page)[from..from + len as usize].fill(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, dst: u64, bytes: &[u8]) -> Result<()> {
+        self.segment(dst, bytes.len() as u64)?.write(dst, bytes);
+        Ok(())
+    }
+
+    fn read(&self, src: u64, bytes: &mut [u8]) -> Result<()> {
+        self.segment(src, bytes.len() as u64)?.read(src, bytes);
+        Ok(())
+    }
+
+    fn used(&self, place: Place) -> u64 {
+        lock(&self.places).get(&place).map_or(0, |uses| uses.used)
+    }
+}
+
+#[cfg(test)]
+mod tests;
