@@ -90,11 +90,20 @@ fn aiv() {
     insta::assert_snapshot!(text("resources mesh_all_gather --ranks 4 --engine aiv --blocks 10"));
     insta::assert_snapshot!(text("show one_shot_all_reduce --ranks 3 --rank 1 --engine aiv"));
     insta::assert_snapshot!(text("run mesh_all_gather --engine aiv --ranks 4 --count 1003 --dtype int8"));
-    for name in ["one_shot_all_reduce", "two_shot_all_reduce"] {
-        for blocks in [1, 2, 4, 48] {
-            let run = json(&format!("run {name} --ranks 4 --engine aiv --blocks {blocks} --count 1003 --repeat 3"));
-            assert_eq!((&run["ok"], &run["engine"]), (&Value::Bool(true), &Value::from("aiv")), "{run}");
-            assert_eq!(run["bytes_checked"], 3 * 4 * 1003 * 4);
+    insta::assert_snapshot!(text(
+        "show one_shot_all_reduce --ranks 3 --rank 1 --engine aiv --blocks 5 --double-buffer --product a3"
+    ));
+    for name in ["mesh_all_gather", "one_shot_all_reduce", "two_shot_all_reduce"] {
+        for (ranks, lanes) in [(2, 1), (3, 2), (4, 3), (8, 7)] {
+            for blocks in [1, 2, lanes + 1, 48] {
+                let line = format!("run {name} --ranks {ranks} --engine aiv --blocks {blocks} --count 1003 --repeat 3");
+                for line in [line.clone(), line + " --double-buffer --product a3"] {
+                    let run = json(&line);
+                    assert_eq!((&run["ok"], &run["engine"]), (&Value::Bool(true), &Value::from("aiv")), "{run}");
+                    let slots = if name == "mesh_all_gather" { ranks } else { 1 };
+                    assert_eq!(run["bytes_checked"], 3 * ranks * slots * 1003 * 4);
+                }
+            }
         }
         let check = json(&format!("check {name} --ranks 2..=8 --engine aiv --blocks 2"));
         assert_eq!(check["ok"], true, "{check}");
@@ -119,6 +128,26 @@ fn a_kernel_in_a_file_is_checked_and_runs() {
     assert_eq!(run["bytes_checked"], 5 * 5 * 33);
 }
 
+/// `SyncAll<true>` keeps no block waiting on A2 and A3: a kernel for the 950 is not one for them, and the other way round
+/// it is.
+#[test]
+fn a_kernel_is_for_products_where_its_blocks_meet() {
+    let file = std::env::temp_dir().join(format!("hcomm-aiv-sync-{}.json", std::process::id()));
+    let name = file.display();
+    std::fs::write(&file, text("show mesh_all_gather --ranks 4 --engine aiv --format json")).unwrap();
+    assert_eq!(json(&format!("check --program {name}"))["ok"], true);
+    for product in ["a2", "a3"] {
+        let check = json(&format!("check --program {name} --product {product}"));
+        assert_eq!((&check["ok"], &check["diagnostics"][0]["code"]), (&Value::Bool(false), &Value::from("H402")));
+        insta::assert_snapshot!(format!("sync_all_on_{product}"), check["diagnostics"][0]["message"].as_str().unwrap());
+    }
+    std::fs::write(&file, text("show mesh_all_gather --ranks 4 --engine aiv --product a3 --format json")).unwrap();
+    for product in ["a2", "a3", "950"] {
+        assert_eq!(json(&format!("check --program {name} --product {product}"))["ok"], true);
+    }
+    std::fs::remove_file(&file).unwrap();
+}
+
 #[test]
 fn errors_teach() {
     let lines = [
@@ -141,6 +170,9 @@ fn errors_teach() {
         "run mesh_all_gather --layout 2x2x2 --count 1 --engine aiv --product a3",
         "run ring_all_reduce --ranks 4 --count 1 --engine aiv --reduce prod",
         "run ring_all_reduce --ranks 4 --count 1 --engine aiv --dtype fp64",
+        "run ring_all_reduce --ranks 4 --count 1 --engine aiv --dtype int64 --product a3",
+        "run mesh_all_gather --ranks 4 --count 1 --engine aiv --dtype hif8 --product a2",
+        "run mesh_all_gather --ranks 4 --count 1 --double-buffer",
         "run mesh_all_gather --ranks 64 --count 1 --cann 8.5",
         "run read_send_recv --ranks 4 --count 1 --src 1",
         "run read_send_recv --ranks 4 --count 1 --dst 4",
