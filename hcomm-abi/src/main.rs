@@ -55,15 +55,14 @@ fn make(out: &Path) -> Result<(), String> {
         let path = out.join(name);
         let folder = path.parent().unwrap_or(out);
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        write(&path, text.as_bytes())?;
     }
     let library = library()?;
     let folder = out.join("lib");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let copy = folder.join("libhcomm_standin.so");
-    // Removed first, so that a process that has the old one mapped keeps it.
-    let _not_there = fs::remove_file(&copy);
-    fs::copy(&library, &copy).map_err(|error| format!("{} to {}: {error}", library.display(), copy.display()))?;
+    let bytes = fs::read(&library).map_err(|error| format!("{}: {error}", library.display()))?;
+    write(&copy, &bytes)?;
     for alias in ALIASES {
         let alias = folder.join(alias);
         let _not_there = fs::remove_file(&alias);
@@ -71,6 +70,16 @@ fn make(out: &Path) -> Result<(), String> {
             .map_err(|error| format!("{}: {error}", alias.display()))?;
     }
     Ok(())
+}
+
+/// Writes a file unless it is so already: what depends on it need not be built again.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    if fs::read(path).is_ok_and(|had| had == bytes) {
+        return Ok(());
+    }
+    // Removed first, so that a process that has the old one mapped keeps it.
+    let _not_there = fs::remove_file(path);
+    fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// The shared library that was built together with this program, and lies beside it.

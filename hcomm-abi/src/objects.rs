@@ -13,31 +13,37 @@ const KIND_SHIFT: u32 = 56;
 pub(crate) struct Objects<T> {
     kind: u64,
     word: &'static str,
-    state: Mutex<(u64, Option<HashMap<u64, Arc<T>>>)>,
+    state: Mutex<All<T>>,
+}
+
+#[derive(Debug)]
+struct All<T> {
+    made: u64,
+    by_handle: Option<HashMap<u64, Arc<T>>>,
 }
 
 impl<T> Objects<T> {
     /// No objects yet. Kinds differ, so that a handle is good for one.
     pub(crate) const fn new(kind: u64, word: &'static str) -> Objects<T> {
-        Objects { kind, word, state: Mutex::new((0, None)) }
+        Objects { kind, word, state: Mutex::new(All { made: 0, by_handle: None }) }
     }
 
     pub(crate) fn insert(&self, value: T) -> u64 {
         let mut state = lock(&self.state);
-        state.0 += 1;
-        let handle = self.kind << KIND_SHIFT | state.0 << 4;
-        state.1.get_or_insert_default().insert(handle, Arc::new(value));
+        state.made += 1;
+        let handle = self.kind << KIND_SHIFT | state.made << 4;
+        state.by_handle.get_or_insert_default().insert(handle, Arc::new(value));
         handle
     }
 
     pub(crate) fn get(&self, handle: u64) -> Result<Arc<T>, AclError> {
         let state = lock(&self.state);
-        state.1.as_ref().and_then(|all| all.get(&handle)).cloned().ok_or_else(|| self.none(handle))
+        state.by_handle.as_ref().and_then(|all| all.get(&handle)).cloned().ok_or_else(|| self.none(handle))
     }
 
     pub(crate) fn remove(&self, handle: u64) -> Result<Arc<T>, AclError> {
         let mut state = lock(&self.state);
-        state.1.as_mut().and_then(|all| all.remove(&handle)).ok_or_else(|| self.none(handle))
+        state.by_handle.as_mut().and_then(|all| all.remove(&handle)).ok_or_else(|| self.none(handle))
     }
 
     fn none(&self, handle: u64) -> AclError {

@@ -35,13 +35,19 @@ fn run(program: &str, settings: &[(&str, &str)]) -> Option<Output> {
     Some(command.output().unwrap())
 }
 
-/// What the checks said, without what differs from run to run: addresses, and the order of threads in the numbers of
-/// calls.
+/// What the checks said, without what differs from run to run: addresses, numbers of calls, and the order of faults.
 fn told(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let lines = text.lines().skip_while(|line| !line.starts_with("HCOMM_CHECK"));
-    let lines = lines.take_while(|line| !line.starts_with("rank "));
-    lines.map(|line| plain(line) + "\n").collect()
+    let mut faults: Vec<String> = Vec::new();
+    for line in lines.take_while(|line| !line.starts_with("rank ")) {
+        match faults.last_mut().filter(|_| line.starts_with("  ")) {
+            Some(fault) => fault.push_str(&(plain(line) + "\n")),
+            None => faults.push(plain(line) + "\n"),
+        }
+    }
+    faults.sort_by_key(|fault| (!fault.starts_with("HCOMM_CHECK"), fault.clone()));
+    faults.concat()
 }
 
 /// A line without addresses and numbers of calls.
@@ -85,7 +91,7 @@ fn what_was_called_is_written_down() {
     // The stream, and a thread a peer.
     assert!(program.ranks.iter().all(|rank| rank.threads.len() == 4), "{program:?}");
     // It is a program like any other: the checks take it.
-    assert_eq!(hcomm_core::check::execution(&program, &hcomm_core::check::Options { symmetric: true }), []);
+    assert_eq!(hcomm_core::check::execution(&program), []);
     let timeline = std::fs::read_to_string(format!("{trace_name}.timeline.json")).unwrap();
     let timeline: serde_json::Value = serde_json::from_str(&timeline).unwrap();
     let events = timeline["traceEvents"].as_array().unwrap();

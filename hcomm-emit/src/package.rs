@@ -132,11 +132,10 @@ fn in_place(spec: &Spec<'_>) -> bool {
         Verify::Ranks(first, last) => (first..=last.min(first + 7)).filter_map(Layout::flat).collect(),
         Verify::Layouts(layouts) => layouts.to_vec(),
     };
-    let options = check::Options { symmetric: spec.headers.symmetric };
     layouts.into_iter().all(|layout| {
         let shape = Shape::first_roles(layout);
         instantiate(spec, &shape).is_ok_and(|instance| {
-            let report = check::report(&aicpu::lower(&instance), &options);
+            let report = check::report(&aicpu::lower(&instance));
             report.diagnostics.is_empty() && report.in_place.is_empty()
         })
     })
@@ -215,7 +214,7 @@ fn public_header(spec: &Spec<'_>, entry: &entry::Entry, declaration: &str, is_be
     text += " * @param comm the communicator\n * @param stream the stream that it runs on\n * @return HCCL_SUCCESS when it is on the stream\n */\n";
     let _ = write!(text, "__attribute__((visibility(\"default\")))\n{declaration};\n\n");
     if let Some(is_best) = is_best {
-        text += "/**\n * Whether the tuner's table has this algorithm for so many bytes of the operator's larger buffer: simulated on the\n * cluster that op_host/tuner.h names.\n */\n";
+        text += "/**\n * Whether the tuner's table has this algorithm on this engine for so many bytes of the operator's larger buffer:\n * simulated on the cluster that op_host/tuner.h names.\n */\n";
         let _ = write!(text, "__attribute__((visibility(\"default\")))\n{is_best};\n\n");
     }
     let _ = write!(text, "#ifdef __cplusplus\n}}\n#endif\n\n#endif // {guard}\n");
@@ -255,7 +254,7 @@ fn entry_source(
     if let Some(is_best) = is_best {
         let _ = write!(
             text,
-            "\n{is_best}\n{{\n    const char *best = hcomm::choose_{operator}(bytes);\n    return best != nullptr && std::strcmp(best, hcomm_op::OPERATOR_NAME) == 0;\n}}\n"
+            "\n{is_best}\n{{\n    const hcomm::{operator}_choice &best = hcomm::choose_{operator}(bytes);\n    return std::strcmp(best.algorithm, hcomm_op::OPERATOR_NAME) == 0 &&\n           std::strcmp(best.engine, hcomm_op::ENGINE_NAME) == 0;\n}}\n"
         );
     }
     text
@@ -288,6 +287,7 @@ namespace hcomm_op {{
 using Algorithm = {class};
 
 constexpr const char *OPERATOR_NAME = "{snake}";
+constexpr const char *ENGINE_NAME = "{engine}";
 constexpr const char *KERNEL_NAME = "{kernel}";
 {json}
 constexpr uint32_t MAX_RANKS = {max_ranks};
@@ -320,6 +320,7 @@ inline void SetSlots(Problem &problem, uint32_t ranks)
 
 #endif
 "#,
+        engine = options.engine.name(),
         kernel = kernel_name(class, options.engine),
         json = match options.engine {
             Engine::AiCpu => format!("constexpr const char *KERNEL_JSON = \"lib{snake}_aicpu_kernel.json\";\n"),

@@ -6,12 +6,13 @@ mod launch;
 
 use crate::ffi::{self, AclError, c_functions, code, put, string};
 use crate::objects::Objects;
+use crate::state::lock;
 use libloading::Library;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_void};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 pub(crate) use launch::Aiv;
 
@@ -22,7 +23,15 @@ static FUNCTIONS: Objects<Function> = Objects::new(0xa4, "function");
 
 /// What was loaded.
 #[derive(Debug)]
-enum Loaded {
+struct Loaded {
+    from: Source,
+    /// Handles of the functions that have been asked for.
+    functions: Mutex<BTreeMap<String, u64>>,
+}
+
+/// Where kernels come from.
+#[derive(Debug)]
+enum Source {
     /// AI CPU kernels, by their names.
     AiCpu(BTreeMap<String, Registered>, PathBuf),
     /// A shared object with kernels for Vector cores.
@@ -102,21 +111,21 @@ fn open_registered(folder: &Path, object: &str) -> Result<Arc<Library>, AclError
     }
 }
 
-fn load(path: &Path) -> Result<Loaded, AclError> {
+fn load(path: &Path) -> Result<Source, AclError> {
     let at = path.display();
     let bytes = std::fs::read(path).map_err(|error| fault(code::INVALID_FILE, format!("{at}: {error}")))?;
     if bytes.starts_with(b"\x7fELF") {
-        return Ok(Loaded::Aiv(open(path)?));
+        return Ok(Source::Aiv(open(path)?));
     }
     let text = String::from_utf8(bytes)
         .map_err(|_| fault(code::PARSE_FILE, format!("{at}: neither a shared object nor a registration file")))?;
     let kernels = registered(&text).map_err(|error| fault(code::PARSE_FILE, format!("{at}: {error}")))?;
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
-    Ok(Loaded::AiCpu(kernels, folder))
+    Ok(Source::AiCpu(kernels, folder))
 }
 
 /// Loads a shared object that is in memory, through a file that is gone afterwards.
-fn load_bytes(bytes: &[u8]) -> Result<Loaded, AclError> {
+fn load_bytes(bytes: &[u8]) -> Result<Source, AclError> {
     static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     if !bytes.starts_with(b"\x7fELF") {
         return Err(fault(
@@ -129,7 +138,7 @@ fn load_bytes(bytes: &[u8]) -> Result<Loaded, AclError> {
     std::fs::write(&path, bytes).map_err(|error| fault(code::INVALID_FILE, format!("{}: {error}", path.display())))?;
     let library = open(&path);
     let _not_there = std::fs::remove_file(&path);
-    Ok(Loaded::Aiv(library?))
+    Ok(Source::Aiv(library?))
 }
 
 /// A symbol of a library as an address.
@@ -140,9 +149,26 @@ fn symbol(library: &Library, name: &str) -> Option<*mut c_void> {
 }
 
 impl Loaded {
+    fn new(from: Source) -> Loaded {
+        Loaded { from, functions: Mutex::default() }
+    }
+
+    /// The handle of a function, the same whenever it is asked for.
+    fn handle(&self, name: &str) -> Result<u64, AclError> {
+        let mut functions = lock(&self.functions);
+        if let Some(handle) = functions.get(name) {
+            return Ok(*handle);
+        }
+        let handle = FUNCTIONS.insert(self.from.function(name)?);
+        functions.insert(name.to_owned(), handle);
+        Ok(handle)
+    }
+}
+
+impl Source {
     fn function(&self, name: &str) -> Result<Function, AclError> {
         match self {
-            Loaded::AiCpu(kernels, folder) => {
+            Source::AiCpu(kernels, folder) => {
                 let Some(Registered { object, symbol }) = kernels.get(name) else {
                     let names: Vec<&str> = kernels.keys().map(String::as_str).collect();
                     let names = names.join(", ");
@@ -153,7 +179,7 @@ impl Loaded {
                 };
                 ai_cpu(name, open_registered(folder, object)?, object, symbol)
             }
-            Loaded::Aiv(library) => {
+            Source::Aiv(library) => {
                 let kernel = Aiv::new(library, name)
                     .ok_or_else(|| fault(code::OP_NOT_FOUND, format!("the shared object has no kernel `{name}`")))?;
                 Ok(Function { name: name.to_owned(), kind: Kind::Aiv(kernel), _library: library.clone() })
@@ -190,7 +216,7 @@ c_functions! {
 
     acl aclrtBinaryLoad(binary: *mut c_void, loaded: *mut *mut c_void) {
         let bytes = BINARIES.get(ffi::number(binary))?;
-        let handle = LOADED.insert(load_bytes(&bytes)?);
+        let handle = LOADED.insert(Loaded::new(load_bytes(&bytes)?));
         // SAFETY: null or C's to write to.
         unsafe { put(loaded, "binHandle", ffi::pointer(handle))? };
         Ok(())
@@ -199,7 +225,7 @@ c_functions! {
     acl aclrtBinaryLoadFromFile(path: *const c_char, _options: *const c_void, loaded: *mut *mut c_void) {
         // SAFETY: C says that it is a string.
         let path = unsafe { string(path, "binPath")? };
-        let handle = LOADED.insert(load(Path::new(&path))?);
+        let handle = LOADED.insert(Loaded::new(load(Path::new(&path))?));
         // SAFETY: null or C's to write to.
         unsafe { put(loaded, "binHandle", ffi::pointer(handle))? };
         Ok(())
@@ -213,7 +239,7 @@ c_functions! {
     ) {
         // SAFETY: C says that `data` is `len` bytes.
         let bytes = unsafe { ffi::slice(data.cast::<u8>(), len, "data")? };
-        let handle = LOADED.insert(load_bytes(bytes)?);
+        let handle = LOADED.insert(Loaded::new(load_bytes(bytes)?));
         // SAFETY: null or C's to write to.
         unsafe { put(loaded, "binHandle", ffi::pointer(handle))? };
         Ok(())
@@ -227,9 +253,9 @@ c_functions! {
     acl aclrtBinaryGetFunction(loaded: *mut c_void, name: *const c_char, function: *mut *mut c_void) {
         // SAFETY: C says that it is a string.
         let name = unsafe { string(name, "kernelName")? };
-        let found = LOADED.get(ffi::number(loaded))?.function(&name)?;
+        let found = LOADED.get(ffi::number(loaded))?.handle(&name)?;
         // SAFETY: null or C's to write to.
-        unsafe { put(function, "funcHandle", ffi::pointer(FUNCTIONS.insert(found)))? };
+        unsafe { put(function, "funcHandle", ffi::pointer(found))? };
         Ok(())
     }
 
@@ -242,12 +268,12 @@ c_functions! {
         // SAFETY: C says that they are strings.
         let (symbol, name) = unsafe { (string(function_name, "funcName")?, string(kernel_name, "kernelName")?) };
         let loaded = LOADED.get(ffi::number(loaded))?;
-        let found = match &*loaded {
-            Loaded::Aiv(library) => ai_cpu(&name, library.clone(), "the shared object", &symbol)?,
-            Loaded::AiCpu(..) => loaded.function(&name)?,
+        let found = match &loaded.from {
+            Source::Aiv(library) => FUNCTIONS.insert(ai_cpu(&name, library.clone(), "the shared object", &symbol)?),
+            Source::AiCpu(..) => loaded.handle(&name)?,
         };
         // SAFETY: null or C's to write to.
-        unsafe { put(function, "funcHandle", ffi::pointer(FUNCTIONS.insert(found)))? };
+        unsafe { put(function, "funcHandle", ffi::pointer(found))? };
         Ok(())
     }
 
@@ -271,6 +297,7 @@ c_functions! {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]

@@ -50,6 +50,7 @@ pub(super) fn meet(name: &str, rank: u32, ranks: u32, timeout: Duration) -> Resu
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]

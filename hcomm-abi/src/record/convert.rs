@@ -40,6 +40,8 @@ pub fn convert(record: &Record) -> Option<Recorded> {
         split: chunks.most(Buffer::Input).max(chunks.most(Buffer::Output)).div_ceil(record.ranks).max(1),
         scratch: chunks.most(Buffer::Scratch),
         deterministic: false,
+        // Which memory a peer may reach, the communicator knows, and has refused what it may not.
+        symmetric: true,
         notifies: (0..threads.channel_notifies).map(|notify| format!("notify {notify}")).collect(),
         source: source(record),
         ranks: threads.ranks.iter().map(|rank| RankProgram { threads: rank.queues.clone() }).collect(),

@@ -1,7 +1,7 @@
 //! The checks on a record, and what they say in terms of calls.
 
 use super::{Call, Record, Recorded};
-use hcomm_core::check::{self, Options};
+use hcomm_core::check;
 use hcomm_core::diag::Diagnostic;
 use hcomm_core::spec::Span;
 use std::fmt;
@@ -20,10 +20,8 @@ pub struct Fault {
 /// What is wrong with the calls of a record: deadlocks, notifies, races. Not what they compute: which operator it is,
 /// nobody has said.
 pub fn check(record: &Record, recorded: &Recorded) -> Vec<Fault> {
-    // Which memory a peer may reach, the communicator knows, and has refused what it may not.
-    let options = Options { symmetric: true };
-    let once = check::execution(&recorded.once, &options);
-    let again = if once.is_empty() { check::execution(&recorded.again, &options) } else { Vec::new() };
+    let once = check::execution(&recorded.once);
+    let again = if once.is_empty() { check::execution(&recorded.again) } else { Vec::new() };
     let once = once.into_iter().map(|diagnostic| (diagnostic, false));
     let all = once.chain(again.into_iter().map(|diagnostic| (diagnostic, true)));
     all.map(|(diagnostic, again)| Fault { calls: calls(record, &diagnostic), diagnostic, again }).collect()

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 /// Whether a program can be run. If not, the test says that it was skipped.
-pub fn has(program: &str) -> bool {
+pub(crate) fn has(program: &str) -> bool {
     let there = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     if !there {
         eprintln!("skipped: {program} is not installed");
@@ -16,7 +16,7 @@ pub fn has(program: &str) -> bool {
 }
 
 /// The directory that operators are built with.
-pub fn standin() -> &'static PathBuf {
+pub(crate) fn standin() -> &'static PathBuf {
     static MADE: OnceLock<PathBuf> = OnceLock::new();
     MADE.get_or_init(|| {
         // One for each test program: they run at the same time.
@@ -31,7 +31,7 @@ pub fn standin() -> &'static PathBuf {
 }
 
 /// Runs a command that is to succeed.
-pub fn succeeds(command: &mut Command) -> Output {
+pub(crate) fn succeeds(command: &mut Command) -> Output {
     let output = command.output().unwrap();
     assert!(
         output.status.success(),

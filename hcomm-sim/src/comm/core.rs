@@ -14,6 +14,8 @@ use crate::comm::rank::RankState;
 use crate::comm::stream::StreamState;
 use crate::comm::sync::{Mutex, lock};
 use crate::comm::thread::Thread;
+use crate::comm::virtual_memory::VirtualMemory;
+use crate::comm::window::Window;
 use hcomm_core::product::{Link, Product};
 use hcomm_core::shape::Layout;
 use std::sync::atomic::AtomicU64;
@@ -34,12 +36,15 @@ pub(crate) struct Core {
     pub(crate) observer: Option<std::sync::Arc<dyn Observer>>,
     pub(crate) faults: Faults,
     pub(crate) engine: Engine,
+    /// What communicators had counted that have been destroyed.
     pub(crate) totals: Totals,
     pub(crate) comms: Table<RankState>,
     pub(crate) threads: Table<Thread>,
     pub(crate) channels: Table<ChannelEnd>,
     pub(crate) streams: Table<StreamState>,
     pub(crate) events: Table<Event>,
+    pub(crate) windows: Table<Window>,
+    pub(crate) virtual_memory: VirtualMemory,
     pub(crate) meetings: Mutex<Meetings>,
     pub(crate) met: Condvar,
     /// Counts calls of the data plane, over all threads of the process.
@@ -64,7 +69,6 @@ impl Core {
     }
 
     pub(crate) fn note_lost(&self, name: FlagName, why: &'static str) {
-        self.totals.lost();
         let mut lost = lock(&self.lost);
         if lost.len() < KEPT {
             lost.push(LostRecord { flag: name, why });

@@ -5,6 +5,7 @@
 //! that the stream waits for.
 
 use crate::comm::channel::ChannelDesc;
+use crate::comm::config::Deterministic;
 use crate::comm::context::MAX_TAG;
 use crate::comm::error::{CommError, Result, internal, not_support, para, unavail};
 use crate::comm::handle::{EventHandle, StreamHandle, ThreadHandle};
@@ -15,8 +16,11 @@ use crate::comm::plane::DataPlane;
 use crate::comm::queue::{Action, Task};
 use crate::comm::rank::RankState;
 use crate::comm::sync::lock;
-use crate::comm::thread::{CommEngine, DedicatedThread, Side};
+use crate::comm::thread::{CommEngine, DedicatedThread, Side, Thread};
+use crate::comm::window::{OperandPlace, Operands};
+use hcomm_core::check;
 use hcomm_core::counts::Counts;
+use hcomm_core::diag::Code;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::program::{OpKind, Program};
@@ -79,6 +83,8 @@ pub(crate) struct Launches {
     /// The thread that the kernels are launched on, and the event that orders operators on different streams.
     unfold: Option<(ThreadHandle, EventHandle)>,
     last: Option<StreamHandle>,
+    /// Whether an algorithm orders its reductions, where it was asked: by tag.
+    ordered: BTreeMap<String, bool>,
     /// Counts operators, to compare what ranks call.
     pub(crate) number: u64,
 }
@@ -136,17 +142,22 @@ struct What {
     counts: Counts,
     dtype: DataType,
     reduce: Option<ReduceOp>,
+    /// Where operands are that peers reach in symmetric windows.
+    places: Vec<OperandPlace>,
 }
 
 impl What {
     fn words(&self) -> String {
+        let places =
+            self.places.iter().map(|(name, window, at)| format!(", the {name} at byte {at} of window {window}"));
+        let places: String = places.collect();
         let Counts::Same(count) = self.counts else {
-            return format!("{} of {}", self.algorithm, self.dtype);
+            return format!("{} of {}{places}", self.algorithm, self.dtype);
         };
         let reduce = self.reduce.map_or(String::new(), |reduce| format!(", {reduce}"));
         let shape = &self.shape;
         let root = if shape.root > 0 { format!(", root {}", shape.root) } else { String::new() };
-        format!("{} of {count} {}{reduce}{root}", self.algorithm, self.dtype)
+        format!("{} of {count} {}{reduce}{root}{places}", self.algorithm, self.dtype)
     }
 }
 
@@ -191,6 +202,8 @@ pub(crate) struct Job {
     pub(crate) rounds: Rounds,
     /// Whether what the operator writes may be part of its input.
     pub(crate) modifies_input: bool,
+    /// Where the operands are, if it is for symmetric windows.
+    pub(crate) operands: Option<Operands>,
     pub(crate) context: Region,
     /// The main thread, and its notify for the start.
     pub(crate) main: ThreadHandle,
@@ -222,14 +235,17 @@ impl RankState {
     pub(crate) fn launch(self: &Arc<Self>, program: &Arc<Program>, call: &OpCall, stream: StreamHandle) -> Result<()> {
         self.is_ready()?;
         let (rounds, input, output) = self.check_call(program, call, stream)?;
+        let operands = self.operands(program, input, output)?;
         let operator = program.operator;
         let mut launches = lock(&self.launches);
+        self.check_order(&mut launches, program, call)?;
         let what = What {
             algorithm: program.algorithm.clone(),
             shape: program.shape,
             counts: call.counts.clone(),
             dtype: call.dtype,
             reduce: operator.reduces().then_some(call.reduce),
+            places: operands.as_ref().map_or_else(Vec::new, |operands| operands.places(program)),
         };
         let number = launches.number;
         let agreed = lock(&self.group.agreement).agree(self.group.size(), self.rank, number, what);
@@ -253,24 +269,27 @@ impl RankState {
         if reused {
             self.totals.contexts_reused();
         }
+        if let Some(operands) = &operands {
+            self.ask_for(program, operands, fence_of(program) + 1)?;
+        }
         let (unfold, order) = self.unfold(&mut launches)?;
         if launches.last.is_some_and(|last| last != stream) {
             self.core.wait_event(stream, order)?;
         }
         launches.last = Some(stream);
-        let modifies_input = input.overlaps(output) && input.size > 0 && output.size > 0;
+        let modifies_input = self.core.virtual_memory.share(input, output);
         let job = Arc::new(Job {
             program: program.clone(),
             call: call.clone(),
             rounds,
             modifies_input,
+            operands,
             context: prepared.context,
             main: prepared.main,
             start: prepared.start,
             finished: AtomicBool::new(false),
             done,
         });
-        lock(&self.open).push_back(Open { number, job: job.clone(), attempts: 0 });
         self.totals.launched(job.rounds.rounds, input.size);
         self.note(Moment::Launched {
             algorithm: program.algorithm.clone(),
@@ -279,30 +298,31 @@ impl RankState {
             rounds: job.rounds.rounds,
             reused,
         });
-        let mut plane = DataPlane::new(self.core.clone(), Side::Host);
+        // At once: from here on what fails shows on the stream.
+        let (me, mut plane) = (self.clone(), DataPlane::new(self.core.clone(), Side::Host));
+        plane.batch_start(&tag)?;
         plane.thread_notify_record(host, prepared.main, prepared.start)?;
-        self.queue_kernel(unfold, &job)?;
         plane.thread_notify_wait(host, DONE, self.config.timeouts.host())?;
-        let me = self.clone();
-        let ended = Action::Call(Box::new(move || {
-            me.ended(number);
-            Ok(())
-        }));
-        self.core.streams.get(stream)?.queue.push(&*self.core, [self.task(Side::Host, ended)]);
+        plane.call(
+            host,
+            Box::new(move || {
+                me.ended(number);
+                Ok(())
+            }),
+        )?;
+        let unfold = self.own_thread(unfold)?;
+        lock(&self.open).push_back(Open { number, job: job.clone(), attempts: 0 });
+        plane.batch_end(&tag)?;
+        self.queue_kernel(&unfold, &job);
         self.core.record_event(order, stream)
     }
 
-    /// A task of this rank, as it is now.
-    fn task(self: &Arc<Self>, side: Side, action: Action) -> Task {
-        Task { action, owner: Some(self.owner(side)) }
-    }
-
     /// Queues the kernel that queues the operator's tasks.
-    fn queue_kernel(self: &Arc<Self>, unfold: ThreadHandle, job: &Arc<Job>) -> Result<()> {
+    fn queue_kernel(self: &Arc<Self>, unfold: &Thread, job: &Arc<Job>) {
         let (me, job) = (self.clone(), job.clone());
         let kernel = Action::Call(Box::new(move || kernel(&me, &job)));
-        self.own_thread(unfold)?.queue.push(&*self.core, [self.task(Side::Device, kernel)]);
-        Ok(())
+        let task = Task { action: kernel, owner: Some(self.owner(Side::Device)) };
+        unfold.queue.push(&*self.core, [task]);
     }
 
     fn ended(&self, number: u64) {
@@ -331,7 +351,9 @@ impl RankState {
         if let Some(first) = jobs.first() {
             self.own_thread(first.main)?.flag(first.start)?.set();
         }
-        jobs.iter().try_for_each(|job| self.queue_kernel(unfold, job))
+        let unfold = self.own_thread(unfold)?;
+        jobs.iter().for_each(|job| self.queue_kernel(&unfold, job));
+        Ok(())
     }
 
     /// Waits until the device carries out no task.
@@ -344,6 +366,29 @@ impl RankState {
             }
         }
         Ok(())
+    }
+
+    /// If the communicator is to be deterministic, floats are added and multiplied in an order that does not change: what the
+    /// checks say of the program (H202).
+    fn check_order(&self, launches: &mut Launches, program: &Program, call: &OpCall) -> Result<()> {
+        let matters = program.operator.reduces()
+            && crate::value::rounds(call.dtype)
+            && matches!(call.reduce, ReduceOp::Sum | ReduceOp::Prod);
+        if self.config.deterministic == Deterministic::Off || !matters {
+            return Ok(());
+        }
+        let ordered = *launches.ordered.entry(tag_of(program)?).or_insert_with(|| {
+            let strict = Program { deterministic: true, ..program.clone() };
+            let report = check::report(&strict);
+            report.diagnostics.iter().all(|diagnostic| diagnostic.code != Code::H202)
+        });
+        match ordered {
+            true => Ok(()),
+            false => Err(not_support(format!(
+                "`{}` does not always reduce in the same order (H202), and {} is to be deterministic",
+                program.algorithm, self.group.name
+            ))),
+        }
     }
 
     /// Checks what an operator is called with. Returns its rounds, and where input and output are.
@@ -368,9 +413,10 @@ impl RankState {
         self.core
             .product
             .admits(program, call.dtype, call.reduce)
-            .map_err(|diagnostic| not_support(diagnostic.message.clone()))?;
-        let buffer = self.hccl_buffer()?;
-        let rounds = Rounds::new(program, call.counts.clone(), call.dtype.size(), buffer.size)
+            .map_err(|diagnostic| not_support(diagnostic.message))?;
+        // What stages nothing needs no HCCL buffer.
+        let buffer = if program.scratch == 0 { 0 } else { self.hccl_buffer()?.size };
+        let rounds = Rounds::new(program, call.counts.clone(), call.dtype.size(), buffer)
             .map_err(|error| para(format!("`{}`: {error}", program.algorithm)))?;
         let region = |buffer: Buffer, addr: u64| -> Result<Region> {
             let elements = call.counts.elements(program, buffer, self.rank);
@@ -412,7 +458,7 @@ impl RankState {
 
     /// Whether the resources of an algorithm are there.
     pub(crate) fn is_prepared(&self, program: &Program) -> bool {
-        tag_of(program).is_ok_and(|tag| lock(&self.launches).ready.contains_key(&tag))
+        tag_of(program).is_ok_and(|tag| lock(&self.launches).ready.contains_key(&tag)) && !self.must_ask(program)
     }
 
     /// Makes the resources of an algorithm, and its context last: what fails before leaves none behind.
@@ -527,7 +573,7 @@ pub(crate) fn notifies_of(program: &Program, rank: u32) -> Vec<u32> {
 }
 
 /// Whom a rank has channels to: those that it names, and those that name it.
-fn peers_of(program: &Program, rank: u32) -> Vec<u32> {
+pub(crate) fn peers_of(program: &Program, rank: u32) -> Vec<u32> {
     let mut peers = std::collections::BTreeSet::new();
     for (other, ops) in (0..).zip(&program.ranks) {
         for op in ops.threads.iter().flatten() {

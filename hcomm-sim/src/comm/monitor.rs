@@ -29,6 +29,10 @@ macro_rules! totals {
         }
 
         impl Totals {
+            pub(crate) fn add(&self, counters: &Counters) {
+                $(self.$name.fetch_add(counters.$name, Ordering::Relaxed);)*
+            }
+
             pub(crate) fn now(&self) -> Counters {
                 Counters { $($name: self.$name.load(Ordering::Relaxed),)* }
             }
@@ -53,13 +57,13 @@ totals! {
     records,
     /// Notify waits that were queued.
     waits,
-    /// Waits that found nothing and parked (of the cluster).
+    /// Waits that found nothing and parked.
     waits_parked,
-    /// Bytes that were moved (of the cluster).
+    /// Bytes that were moved.
     bytes_moved,
-    /// Bytes of these that went over a link (of the cluster).
+    /// Bytes of these that went over a link.
     bytes_over_links,
-    /// Records that were lost (of the cluster).
+    /// Records that were lost: the flag was set already, or a fault was injected.
     lost_records,
     /// Threads that were made.
     threads_made,
@@ -77,6 +81,8 @@ totals! {
     timeouts,
     /// Puts, gets, sends and receives.
     one_sided,
+    /// Operators that ran through the HCCL buffer since their operands were in no symmetric windows.
+    fallbacks,
 }
 
 /// Adds one.
@@ -93,7 +99,7 @@ macro_rules! ones {
 ones! {
     completed completed, retried retries, parked waits_parked, lost lost_records,
     threads_made threads_made, channels_made channels_made, channels_reused channels_reused,
-    contexts_made contexts_made, contexts_reused contexts_reused, one_sided one_sided, recorded records, waited waits,
+    contexts_made contexts_made, contexts_reused contexts_reused, one_sided one_sided, fell_back fallbacks, recorded records, waited waits,
     queued tasks,
 }
 
@@ -148,6 +154,14 @@ pub struct InUse {
     pub streams: usize,
     /// Events (of the cluster).
     pub events: usize,
+    /// Symmetric windows.
+    pub windows: usize,
+    /// Ranges of addresses that are reserved, those of communicators included (of the cluster).
+    pub reservations: usize,
+    /// Physical memories (of the cluster).
+    pub physical: usize,
+    /// Mappings of these to addresses, those of communicators included (of the cluster).
+    pub mappings: usize,
     /// Bytes of memory, on all devices and the host (of the cluster), or of HCCL buffer and contexts.
     pub bytes: u64,
 }
@@ -156,10 +170,34 @@ pub struct InUse {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     Created,
-    Launched { algorithm: String, count: u64, dtype: &'static str, rounds: u64, reused: bool },
-    Failed(CommError),
-    Retried { algorithm: String, attempt: u32 },
-    NotRetried { algorithm: String, why: String },
+    Launched {
+        algorithm: String,
+        count: u64,
+        dtype: &'static str,
+        rounds: u64,
+        reused: bool,
+    },
+    /// With what its threads waited for then.
+    Failed(CommError, Vec<String>),
+    Retried {
+        algorithm: String,
+        attempt: u32,
+    },
+    NotRetried {
+        algorithm: String,
+        why: String,
+    },
+    FellBack {
+        from: String,
+        to: String,
+        why: String,
+    },
+    Registered {
+        window: String,
+    },
+    Deregistered {
+        window: String,
+    },
     Suspended,
     Resumed,
     Destroyed,
@@ -173,9 +211,13 @@ impl Moment {
                 let context = if *reused { "its context reused" } else { "its context made" };
                 ("launched", format!("{algorithm}: {count} {dtype} in {rounds} rounds, {context}"))
             }
-            Moment::Failed(error) => ("failed", error.to_string()),
+            Moment::Failed(error, waiting) if waiting.is_empty() => ("failed", error.to_string()),
+            Moment::Failed(error, waiting) => ("failed", format!("{error}; still waiting: {}", waiting.join(", "))),
             Moment::Retried { algorithm, attempt } => ("retried", format!("{algorithm}, attempt {attempt}")),
             Moment::NotRetried { algorithm, why } => ("not_retried", format!("{algorithm}: {why}")),
+            Moment::FellBack { from, to, why } => ("fell_back", format!("from {from} to {to}: {why}")),
+            Moment::Registered { window } => ("window_registered", window.clone()),
+            Moment::Deregistered { window } => ("window_deregistered", window.clone()),
             Moment::Suspended => ("suspended", String::new()),
             Moment::Resumed => ("resumed", String::new()),
             Moment::Destroyed => ("destroyed", String::new()),
@@ -236,6 +278,8 @@ pub struct Snapshot {
     pub status: &'static str,
     /// What failed first since the last resume.
     pub error: Option<String>,
+    /// What its threads and streams wait for now.
+    pub waiting: Vec<String>,
     /// What it has counted.
     pub counters: Counters,
     /// What it holds.

@@ -14,7 +14,7 @@ use crate::spec::Spec;
 
 pub(super) fn emit(library: &[&Spec<'static>], command: &Command, json: bool, style: Style) -> Result<Answer, Failure> {
     let spec = select::algorithm(library, &command.algorithm)?;
-    let engine = select::engine(spec, &Kernel { engine: command.engine, blocks: None })?;
+    let engine = select::engine(spec, &Kernel { engine: command.engine, blocks: None, double_buffer: false })?;
     let tuner = command
         .tuner
         .as_ref()

@@ -161,6 +161,15 @@ impl Attributes {
     }
 }
 
+/// Arguments of a launch.
+struct Given {
+    words: Vec<u64>,
+    /// Memory that words point to.
+    buffers: Vec<(usize, Vec<u64>)>,
+    /// Bytes, without what fills the last word.
+    len: usize,
+}
+
 /// Queues a kernel.
 fn launch(
     state: &'static State,
@@ -168,7 +177,7 @@ fn launch(
     blocks: u32,
     stream: StreamHandle,
     attributes: Attributes,
-    (mut arguments, buffers, len): (Vec<u64>, Vec<(usize, Vec<u64>)>, usize),
+    Given { words: mut arguments, buffers, len }: Given,
 ) -> Result<(), AclError> {
     let device = state.cluster.device_of(stream)?;
     let name = function.name.clone();
@@ -330,7 +339,7 @@ c_functions! {
             return Err(AclError::new(code::RT_PARAM_INVALID, sentence));
         }
         let len = arguments.words.len() * 8;
-        let given = (arguments.words.clone(), arguments.buffers.clone(), len);
+        let given = Given { words: arguments.words.clone(), buffers: arguments.buffers.clone(), len };
         launch(state, function, blocks, state.stream(stream)?, attributes, given)
     }
 
@@ -345,7 +354,7 @@ c_functions! {
         let function = FUNCTIONS.get(ffi::number(function))?;
         // SAFETY: C says that `data` is `len` bytes.
         let words = unsafe { bytes_of(data, len)? };
-        launch(state, function, blocks, state.stream(stream)?, Attributes::default(), (words, Vec::new(), len))
+        launch(state, function, blocks, state.stream(stream)?, Attributes::default(), Given { words, buffers: Vec::new(), len })
     }
 
     acl aclrtLaunchKernelWithHostArgs(
@@ -373,6 +382,6 @@ c_functions! {
             }
             buffers.push((at, words[from / 8..].to_vec()));
         }
-        launch(state, function, blocks, state.stream(stream)?, attributes, (words, buffers, len))
+        launch(state, function, blocks, state.stream(stream)?, attributes, Given { words, buffers, len })
     }
 }
