@@ -47,7 +47,7 @@ fn vector_cores() {
 #[test]
 #[cfg_attr(not(feature = "sweep"), ignore = "half an hour: run with --features sweep")]
 fn the_whole_library() {
-    for spec in hcomm_algos::LIBRARY {
+    for spec in hcomm_algos::LIBRARY.iter().filter(|spec| !spec.headers.symmetric) {
         works(spec.snake, Engine::AiCpu, false);
         let options = hcomm_emit::Options { engine: Engine::Aiv, product: Product::A950, fuse: false, tuner: None };
         if hcomm_emit::package(spec, &options).is_ok() {

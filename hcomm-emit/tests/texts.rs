@@ -47,10 +47,14 @@ fn what_is_particular_to_a_package() {
     }
 }
 
-/// Every algorithm is emitted, nothing is left to be filled in, lines are not too long, and no text is empty.
+/// Every algorithm is emitted but those for symmetric memory, nothing is left to be filled in, lines are not too long, and no text is empty.
 #[test]
 fn the_library() {
     for spec in hcomm_algos::LIBRARY {
+        if spec.headers.symmetric {
+            assert!(hcomm_emit::class(spec).is_err());
+            continue;
+        }
         for (path, text) in package(spec.snake) {
             assert!(text.len() > 40, "{}: {path}", spec.snake);
             let left = text.split('@').skip(1).step_by(1).find(|word| {
