@@ -91,6 +91,7 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
             .replace("@HEADER@", &format!("hccl_{snake}.h"))
             .replace("@FUNCTION@", &function)
             .replace("@PRODUCT@", options.product.name())
+            .replace("@RESULT_CHECK@", &result_check(spec.operator))
             .replace("@TEST_RANKS@", test_ranks(spec, options.engine))
     };
     let mut files: Package = vec![
@@ -159,6 +160,16 @@ fn kernel_name(class: &str, engine: Engine) -> String {
 /// Whether a statement of the body is a `par`.
 fn has_lanes(spec: &Spec<'_>) -> bool {
     spec.stmts.iter().any(|stmt| matches!(stmt.kind, StmtKind::Par(..)))
+}
+
+/// For the stand-in's check of results: the operator, where its calls say enough.
+fn result_check(operator: Operator) -> String {
+    match operator {
+        Operator::AllGather | Operator::ReduceScatter | Operator::AllReduce | Operator::AllToAll => {
+            format!(";HCOMM_OPERATOR={operator}")
+        }
+        _ => String::new(),
+    }
 }
 
 /// Rank counts of the test.
