@@ -11,7 +11,6 @@ use super::describe::{Align, table};
 use super::time::{cluster, us};
 use super::{Answer, Failure, select};
 use crate::dtype::ReduceOp;
-use crate::shape::Layout;
 use crate::spec::{Engine, Spec};
 
 pub(super) fn tune(library: &[&Spec<'static>], command: &Command, json: bool) -> Result<Answer, Failure> {
