@@ -375,6 +375,7 @@ fn traces_keep_the_rules_and_say_what_they_leave_out() {
 
 /// The page in a browser: its script runs to the end and fills the tables, without a network.
 #[test]
+#[expect(clippy::print_stderr, reason = "says what was not tested")]
 fn a_browser_shows_the_report() {
     if Command::new("chromium").arg("--version").output().is_err() {
         eprintln!("no chromium: the report is not shown to a browser");
@@ -471,6 +472,7 @@ fn rank_tables() {
 
 /// The table of `tune` for C++ is C++.
 #[test]
+#[expect(clippy::print_stderr, reason = "says what was not tested")]
 fn the_cpp_table_compiles() {
     let Ok(version) = Command::new("g++").arg("--version").output() else {
         eprintln!("no g++: the C++ table of tune is not compiled");
