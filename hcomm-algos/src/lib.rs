@@ -24,14 +24,17 @@ library! {
     all_gather {
         MeshAllGather, BoundedMeshAllGather, RingAllGather, BidirectionalRingAllGather, RhdAllGather, NhrAllGather,
         NbAllGather, HierarchicalAllGather, ThreeLevelAllGather, PipelineAllGather, AhcAllGather,
+        ZeroCopyMeshAllGather, ZeroCopyRingAllGather,
     }
     reduce_scatter {
         MeshReduceScatter, RingReduceScatter, RhdReduceScatter, NhrReduceScatter, NbReduceScatter,
         HierarchicalReduceScatter, ThreeLevelReduceScatter, PipelineReduceScatter, AhcReduceScatter,
+        ZeroCopyMeshReduceScatter,
     }
     all_reduce {
         OneShotAllReduce, TwoShotAllReduce, RingAllReduce, BidirectionalRingAllReduce, RhdAllReduce, NhrAllReduce,
         NbAllReduce, HierarchicalAllReduce, ThreeLevelAllReduce, PipelineAllReduce, AhcAllReduce,
+        ZeroCopyMeshAllReduce,
     }
     broadcast {
         MeshBroadcast, StarBroadcast, RingBroadcast, RhdBroadcast, NhrBroadcast, NbBroadcast, BinomialBroadcast,
@@ -47,7 +50,7 @@ library! {
         MeshGather, StarGather, BinomialGather, HierarchicalGather,
     }
     all_to_all {
-        MeshAllToAll, GroupedMeshAllToAll, PairwiseAllToAll, HierarchicalAllToAll,
+        MeshAllToAll, GroupedMeshAllToAll, PairwiseAllToAll, HierarchicalAllToAll, ZeroCopyMeshAllToAll,
     }
     send_recv {
         ReadSendRecv, WriteSendRecv,

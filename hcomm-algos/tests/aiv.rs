@@ -14,8 +14,7 @@ use hcomm_core::spec::{Engine, Spec};
 
 /// The algorithms that are for AIV.
 fn library() -> impl Iterator<Item = &'static Spec<'static>> {
-    let for_aiv = |spec: &&Spec<'_>| spec.headers.engines.is_empty() || spec.headers.engines.contains(&Engine::Aiv);
-    LIBRARY.iter().copied().filter(for_aiv)
+    LIBRARY.iter().copied().filter(|spec| spec.offers(Engine::Aiv))
 }
 
 /// An algorithm at these rank counts, or on the layouts that it names up to the largest of them, with some roles.
@@ -111,7 +110,7 @@ fn every_algorithm_holds_on_any_number_of_blocks() {
             let lanes = aiv::lanes(&instance);
             for blocks in [1, 2, lanes.max(1), lanes + 1, 2 * lanes + 1, MAX_BLOCKS] {
                 let program = aiv::lower(&instance, blocks).unwrap();
-                let options = Options { symmetric: spec.headers.symmetric, cores: Some(blocks) };
+                let options = Options { cores: Some(blocks) };
                 let found = aiv::check(&program, &options);
                 assert!(found.is_empty(), "{} on {blocks} blocks: {:#?}\n{program}", spec.snake, found);
             }
@@ -131,10 +130,10 @@ fn no_or_too_many_blocks_are_refused() {
 fn fewer_cores_than_blocks_deadlock_where_blocks_meet() {
     let program = aiv::lower_default(&instance(&MeshAllGather::SPEC, 4)).unwrap();
     for cores in 1..4 {
-        let found = aiv::check(&program, &Options { symmetric: false, cores: Some(cores) });
+        let found = aiv::check(&program, &Options { cores: Some(cores) });
         assert_eq!(found.iter().map(|fault| fault.code.to_string()).collect::<Vec<_>>(), ["H101"], "{cores} cores");
     }
     // Parts of an algorithm without `par` do not wait for each other.
     let program = aiv::lower(&instance(&NhrAllGather::SPEC, 4), 8).unwrap();
-    assert_eq!(aiv::check(&program, &Options { symmetric: false, cores: Some(3) }), []);
+    assert_eq!(aiv::check(&program, &Options { cores: Some(3) }), []);
 }

@@ -16,7 +16,7 @@ fn program(name: &str, ranks: u32, blocks: u32) -> Program {
 
 /// Checks, lists, runs: none of it panics.
 fn survive(program: &Program) {
-    let found = aiv::check(program, &Options { symmetric: false, cores: Some(2) });
+    let found = aiv::check(program, &Options { cores: Some(2) });
     let _ = program.to_string();
     for product in Product::ALL {
         let _ = aiv::admits(product, program, DataType::Int64, ReduceOp::Max);

@@ -188,7 +188,7 @@ fn every_algorithm_conforms() {
             }
             for shape in shapes {
                 let program = lower(&instantiate(spec, &shape).unwrap());
-                let report = check::report(&program, &check::Options::default());
+                let report = check::report(&program);
                 wrong.extend(report.diagnostics.iter().map(|found| format!("{} {shape:?}: {found}", spec.snake)));
                 wrong.extend(report.in_place.iter().map(|found| format!("{} {shape:?} in place: {found}", spec.snake)));
                 programs += 1;

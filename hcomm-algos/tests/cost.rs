@@ -94,6 +94,10 @@ fn formula(name: &str, given: Given) -> Option<Cost> {
         "mesh_all_gather" | "mesh_scatter" | "mesh_gather" | "star_scatter" | "star_gather" | "mesh_all_to_all" => {
             (1, slice, 0)
         }
+        "zero_copy_mesh_all_gather" | "zero_copy_mesh_all_to_all" => (1, slice, 0),
+        "zero_copy_ring_all_gather" => (p - 1, (p - 1) * slice, 0),
+        "zero_copy_mesh_reduce_scatter" => (p - 1, slice, slice),
+        "zero_copy_mesh_all_reduce" => (p, 2 * slice, slice),
         "mesh_reduce_scatter" => (1, slice, (p - 1) * slice),
         "two_shot_all_reduce" | "mesh_reduce" => (2, 2 * slice, (p - 1) * slice),
         "mesh_broadcast" => (2, 2 * slice, 0),

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use hcomm_core::check::{Options, check};
+use hcomm_core::check::check;
 use hcomm_core::program::Program;
 
 #[path = "../tests/check/builders.rs"]
@@ -19,7 +19,7 @@ fn bench(criterion: &mut Criterion, name: &str, program: &Program) {
     group.sample_size(10).measurement_time(Duration::from_secs(5)).throughput(criterion::Throughput::Elements(ops));
     group.bench_function(name, |bencher| {
         bencher.iter(|| {
-            let found = check(black_box(program), &Options::default());
+            let found = check(black_box(program));
             assert!(found.is_empty(), "{found:?}");
         });
     });

@@ -26,6 +26,8 @@ pub struct Instance {
     pub scratch: u32,
     /// Whether reductions into one chunk must be ordered.
     pub deterministic: bool,
+    /// Whether peers may reach `input` and `output`.
+    pub symmetric: bool,
     /// Names of the channel notifies, by index.
     pub notifies: Vec<String>,
     /// Where the statements are written.
@@ -166,6 +168,7 @@ pub fn instantiate(spec: &Spec<'_>, shape: &Shape) -> Result<Instance, Vec<Diagn
                     }
                     _ => {
                         total += tasks.len();
+                        tasks.shrink_to_fit();
                         all.push(tasks);
                         continue;
                     }
@@ -186,6 +189,7 @@ pub fn instantiate(spec: &Spec<'_>, shape: &Shape) -> Result<Instance, Vec<Diagn
         split,
         scratch,
         deterministic: spec.headers.deterministic,
+        symmetric: spec.headers.symmetric,
         notifies: spec.notifies.iter().map(|name| (*name).to_owned()).collect(),
         source: Source { file: spec.file.to_owned(), spans: spec.spans.to_vec() },
         ranks: all,

@@ -1,7 +1,7 @@
 //! Programs as JSON, `"schema": "hcomm.program/1"`, written and read back.
 //!
 //! The text is an object: `schema`, `algorithm`, `operator`, `layout` (`pods`, and `nodes`: the ranks of each node),
-//! `root`, `src`, `dst`, `split`, `scratch`, `deterministic`, `notifies` (names by index), `file`, `spans`
+//! `root`, `src`, `dst`, `split`, `scratch`, `deterministic`, `symmetric`, `notifies` (names by index), `file`, `spans`
 //! (`[line, column, end line, end column]`), and `ranks`: for each rank its threads, for each thread its operations.
 //! An operation is `{"op": NAME, …, "at": index into spans}` with the fields of [`OpKind`]: `peer`, `notify`,
 //! `thread`; transfers have `dst` and `src` as `[buffer, chunk]`, and `len` and `class` where they are not 1 and 0.
@@ -64,6 +64,8 @@ struct ProgramJson {
     scratch: u32,
     #[serde(default)]
     deterministic: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    symmetric: bool,
     notifies: Vec<String>,
     #[serde(default)]
     file: String,
@@ -89,6 +91,8 @@ pub(crate) struct HeadJson {
     scratch: u32,
     #[serde(default)]
     deterministic: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    symmetric: bool,
     notifies: Vec<String>,
     #[serde(default)]
     file: String,
@@ -171,6 +175,7 @@ impl Program {
             split,
             scratch,
             deterministic,
+            symmetric,
             notifies,
             file,
             spans,
@@ -186,6 +191,7 @@ impl Program {
             split,
             scratch,
             deterministic,
+            symmetric,
             notifies,
             file,
             spans,
@@ -253,6 +259,7 @@ impl ProgramJson {
             split,
             scratch,
             deterministic,
+            symmetric,
             notifies,
             file,
             spans,
@@ -269,6 +276,7 @@ impl ProgramJson {
             split,
             scratch,
             deterministic,
+            symmetric,
             notifies,
             file,
             spans,
@@ -308,6 +316,7 @@ impl From<&Program> for HeadJson {
             split: program.split,
             scratch: program.scratch,
             deterministic: program.deterministic,
+            symmetric: program.symmetric,
             notifies: program.notifies.clone(),
             file: program.source.file.clone(),
             spans: program.source.spans.iter().map(|s| [s.line, s.column, s.end_line, s.end_column]).collect(),
@@ -348,6 +357,7 @@ impl HeadJson {
             split: self.split,
             scratch: self.scratch,
             deterministic: self.deterministic,
+            symmetric: self.symmetric,
             notifies: self.notifies,
             source: Source { file: self.file, spans: spans.collect() },
             ranks: Vec::new(),

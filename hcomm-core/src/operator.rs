@@ -151,6 +151,12 @@ impl Operator {
         matches!(self, Operator::AllReduce | Operator::Reduce | Operator::ReduceScatter | Operator::ReduceScatterV)
     }
 
+    /// Whether HCCL uses symmetric windows for the operator (facts 7.2; the page of `HcclCommSymWinRegister`): all have
+    /// buffers of the same size on every rank.
+    pub const fn has_windows(self) -> bool {
+        matches!(self, Operator::AllGather | Operator::ReduceScatter | Operator::AllReduce | Operator::AllToAll)
+    }
+
     /// Whether `split` defaults to the number of ranks (and otherwise to 1).
     pub const fn splits_by_ranks(self) -> bool {
         matches!(self, Operator::AllReduce | Operator::Broadcast | Operator::Reduce)

@@ -162,6 +162,9 @@ impl Product {
     ///
     /// H402 for the first operation that it has not.
     pub fn admits_operations(self, program: &Program) -> Result<(), Diagnostic> {
+        if program.symmetric {
+            self.admits_windows(program)?;
+        }
         for (rank, threads) in (0..).zip(&program.ranks) {
             for op in threads.threads.iter().flatten() {
                 match op.kind {
@@ -181,6 +184,31 @@ impl Product {
             }
         }
         Ok(())
+    }
+
+    /// Whether the product has symmetric windows for a program (facts 7.2: not on A2; on A3 over HCCS, so in one superpod,
+    /// whose servers have the same number of ranks; on the 950 in any layout).
+    fn admits_windows(self, program: &Program) -> Result<(), Diagnostic> {
+        let layout = &program.shape.layout;
+        let (message, help) = match self {
+            Product::A950 => return Ok(()),
+            Product::A2 => (
+                "a2 has no symmetric windows: they are offered on a3 and the 950".to_owned(),
+                "use an algorithm that moves the data through scratch, or another product".to_owned(),
+            ),
+            Product::A3 if layout.pods() > 1 => (
+                format!("symmetric windows on a3 end with the superpod, and the layout has {} of them", layout.pods()),
+                "make the communicator within a superpod".to_owned(),
+            ),
+            Product::A3 if !layout.is_equal() => (
+                "symmetric windows on a3 are for servers with the same number of ranks, and they differ here"
+                    .to_owned(),
+                "use the same number of ranks on every server, or an algorithm that goes through scratch".to_owned(),
+            ),
+            Product::A3 => return Ok(()),
+        };
+        let at = program.source.spans.first().copied();
+        Err(Diagnostic::new(Code::H402, message, at).with_help(help))
     }
 
     /// Whether the product moves elements of a type (facts 9.2).

@@ -23,6 +23,9 @@ pub struct Program {
     pub scratch: u32,
     /// Whether reductions into one chunk must be ordered.
     pub deterministic: bool,
+    /// Whether `input` and `output` are in symmetric windows, so that peers may reach them. A symmetric program without
+    /// scratch is one round, whatever the count.
+    pub symmetric: bool,
     /// Names of the channel notifies, by index: a channel has this many at each end.
     pub notifies: Vec<String>,
     /// Where the statements are written.

@@ -4,7 +4,7 @@
 //!
 //! * A slot (`count` elements) is cut into **rounds** of at most `per_round` elements, so that `scratch` cells fit the
 //!   HCCL buffer and no transfer is longer than 256 MB. The last round takes the rest. A count of zero is one round
-//!   of nothing, so that handshakes stay.
+//!   of nothing, so that handshakes stay. Symmetric programs without scratch take one round: nothing is staged.
 //! * The piece of a slot that a round works on is cut into `split` chunks. All have the same length but the last
 //!   ones, which take the rest and may be empty. Boundaries are multiples of 128 bytes where every chunk has at least
 //!   that much, whole elements otherwise.
@@ -121,7 +121,11 @@ impl Rounds {
         let (counts, split, element) = (counts.into(), u64::from(program.split.max(1)), u64::from(element.max(1)));
         counts.check(program)?;
         let cells = u64::from(program.scratch);
-        let mut piece = MAX_TRANSFER / ALIGN * ALIGN;
+        let mut piece = match program.symmetric && cells == 0 {
+            // Nothing is staged: one round of everything (facts 7.4). Longer transfers are cut.
+            true => counts.largest().saturating_mul(element).max(MAX_TRANSFER),
+            false => MAX_TRANSFER / ALIGN * ALIGN,
+        };
         if let Some(share) = hccl_buffer.checked_div(cells) {
             let cell = share / ALIGN * ALIGN;
             if cell == 0 {

@@ -1,15 +1,16 @@
 //! What the macro runs on an algorithm when it is compiled: every check, for every rank count that it names.
 
+use crate::aiv;
 use crate::check;
 use crate::diag::{Code, Diagnostic, add};
 use crate::eval::{Machine, Step, rank_count};
 use crate::ids::SpanId;
 use crate::instance::{Instance, instantiate};
 use crate::lower;
-use crate::product::{Limits, Release};
+use crate::product::{Limits, Product, Release};
 use crate::resources::{self, Resources};
 use crate::shape::{Layout, MAX_RANKS, Shape};
-use crate::spec::{BudgetField, Spec, Verify};
+use crate::spec::{BudgetField, Engine, Spec, Verify};
 
 /// The limits that an algorithm is held to when it is compiled: those of the newest release.
 pub const LIMITS: Limits = Limits::of(Release::Cann90);
@@ -65,9 +66,45 @@ pub fn shape_faults(spec: &Spec<'_>, shape: &Shape) -> Vec<Diagnostic> {
     }
 }
 
+/// What is wrong with its program for AI CPU; if there is none or nothing, with that for AIV.
 fn program_faults(spec: &Spec<'_>, instance: &Instance) -> Vec<Diagnostic> {
-    let options = check::Options { symmetric: spec.headers.symmetric };
-    check::check(&lower::aicpu::lower(instance), &options)
+    let mut found = Vec::new();
+    if spec.offers(Engine::AiCpu) {
+        found = check::check(&lower::aicpu::lower(instance));
+    }
+    if found.is_empty() && spec.offers(Engine::Aiv) {
+        found = aiv_faults(spec, instance);
+    }
+    found
+}
+
+/// Up to how many ranks the program for AIV is proven where that for AI CPU is, too.
+pub const AIV_RANKS: u32 = 4;
+
+/// What is wrong with the program for AIV. That is another form of what is proven for AI CPU, so where there is a proof
+/// of that, the form is proven at few rank counts only. What it needs is counted at all.
+fn aiv_faults(spec: &Spec<'_>, instance: &Instance) -> Vec<Diagnostic> {
+    // AIV ends with the superpod on every product. Whoever names it has to stay inside.
+    let is_named = !spec.headers.engines.is_empty();
+    let layout = &instance.shape.layout;
+    if layout.pods() > 1 && !is_named {
+        return Vec::new();
+    }
+    if let Err(fault) = aiv::uses_fit(instance) {
+        return vec![fault];
+    }
+    let smallest = || layouts(spec).first().map(Layout::ranks);
+    let is_small = || layout.ranks() <= AIV_RANKS || smallest() == Some(layout.ranks());
+    if spec.offers(Engine::AiCpu) && layout.pods() == 1 && !is_small() {
+        return Vec::new();
+    }
+    match aiv::lower_default(instance) {
+        Err(fault) => vec![fault],
+        Ok(program) => match aiv::admits_kernel(Product::A950, &program) {
+            Err(fault) => vec![fault],
+            Ok(()) => aiv::check(&program, &aiv::Options::default()),
+        },
+    }
 }
 
 /// The layouts that an algorithm is verified for, smallest rank count first.

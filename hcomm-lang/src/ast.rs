@@ -33,12 +33,12 @@ pub(crate) struct Algorithm {
 pub(crate) struct Headers {
     pub(crate) split: Option<Expr>,
     pub(crate) scratch: Option<Expr>,
-    /// `memory: symmetric;`, which is refused, but opens `input` and `output` to the checks of places.
-    pub(crate) symmetric: bool,
+    /// Where `memory: symmetric;` is, if it is there.
+    pub(crate) symmetric: Option<TokenSpan>,
     pub(crate) deterministic: bool,
     pub(crate) max_ranks: Option<u32>,
     pub(crate) budget: Vec<(BudgetField, Limit, TokenSpan)>,
-    pub(crate) engines: Vec<Engine>,
+    pub(crate) engines: Vec<(Engine, TokenSpan)>,
     pub(crate) verify: Option<(Verify, TokenSpan)>,
 }
 

@@ -5,8 +5,10 @@ use hcomm_core::counts::Counts;
 use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::program::Program;
 use hcomm_core::shape::{Layout, Shape};
+use hcomm_core::spec;
 
 use crate::cluster::{Cluster, Fabric, Scope};
+use crate::time::AnyProgram;
 
 /// No algorithm takes less. Times in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -54,10 +56,12 @@ pub fn bandwidth(operator: Operator, ranks: u32, bytes: f64, time: f64) -> Bandw
     Bandwidth { alg, bus: alg * factor }
 }
 
-/// The bound of a program's operator.
-pub fn bound(program: &Program, counts: &Counts, element: u32, cluster: &Cluster) -> Bound {
+/// The bound of a program's operator, on the program's engine.
+pub fn bound<'p>(program: impl Into<AnyProgram<'p>>, counts: &Counts, element: u32, cluster: &Cluster) -> Bound {
+    let code = program.into();
+    let (program, starts) = (code.frame(), Starts::of(cluster, code.engine()));
     let needs = Needs { program, counts, element: f64::from(element) };
-    let launch = cluster.engine.launch;
+    let launch = starts.launch;
     let layout = &program.shape.layout;
     let mut best = Bound { time: launch, latency: launch, ..Bound::default() };
     let mut take = |latency: f64, bandwidth: f64, cut: String| {
@@ -70,7 +74,9 @@ pub fn bound(program: &Program, counts: &Counts, element: u32, cluster: &Cluster
         if groups.len() < 2 {
             continue;
         }
-        let Some(latency) = latency(cluster, layout, inner, program.operator == Operator::Barrier) else { continue };
+        let Some(latency) = latency(cluster, layout, inner, program.operator == Operator::Barrier, &starts) else {
+            continue;
+        };
         let what = inner.map_or("rank", Scope::name);
         if program.operator == Operator::Barrier {
             take(latency, 0.0, format!("every {what} hears of the others"));
@@ -87,12 +93,12 @@ pub fn bound(program: &Program, counts: &Counts, element: u32, cluster: &Cluster
                     None => group.start,
                     Some(_) => groups.iter().position(|other| other == group).unwrap_or_default() as u32,
                 };
-                take(latency, bytes / gbps, format!("{bytes} bytes {way} {what} {number} at {gbps:.1} GB/s"));
+                take(latency, bytes / gbps, format!("{} {way} {what} {number} at {gbps:.1} GB/s", amount(bytes)));
             }
         }
         let total = needs.total(groups.len());
         if total > 0.0 && capacity > 0.0 {
-            take(latency, total / capacity, format!("{total} bytes between {what}s at {capacity:.1} GB/s in all"));
+            take(latency, total / capacity, format!("{} between {what}s at {capacity:.1} GB/s in all", amount(total)));
         }
     }
     let engine = &cluster.engine;
@@ -101,10 +107,49 @@ pub fn bound(program: &Program, counts: &Counts, element: u32, cluster: &Cluster
     if reductions > 0.0 {
         take(0.0, reductions, "reductions, shared by all ranks".into());
     }
-    if program.num_ranks() == 1 && needs.copies() > 0.0 {
-        take(engine.local, needs.copies() / engine.local_copy, "the copy of the input".into());
+    // Every byte of an output is written once: by a copy within the rank, or by a transfer into it.
+    let into = latency(cluster, layout, None, false, &starts).unwrap_or(f64::INFINITY);
+    for rank in 0..program.num_ranks() {
+        let bytes = needs.output(rank);
+        let links = capacity_of(cluster, layout, None, &(rank..rank + 1));
+        if bytes > 0.0 {
+            let gbps = engine.local_copy + links;
+            take(starts.local.min(into), bytes / gbps, format!("{} to write on rank {rank}", amount(bytes)));
+        }
     }
     best
+}
+
+/// Bytes, for people: to the byte where there are few, and in MB of 10^6 as rates are.
+fn amount(bytes: f64) -> String {
+    match bytes {
+        _ if bytes < 1e5 => format!("{bytes} bytes"),
+        _ if bytes < 1e9 => format!("{:.3} MB", bytes / 1e6),
+        _ => format!("{:.3} GB", bytes / 1e9),
+    }
+}
+
+/// What it costs to start things on an engine.
+struct Starts {
+    launch: f64,
+    local: f64,
+    transfer: f64,
+    record: f64,
+}
+
+impl Starts {
+    fn of(cluster: &Cluster, engine: spec::Engine) -> Starts {
+        let Cluster { engine: ai_cpu, aiv, .. } = cluster;
+        match engine {
+            spec::Engine::AiCpu => Starts {
+                launch: ai_cpu.launch,
+                local: ai_cpu.local,
+                transfer: ai_cpu.transfer,
+                record: ai_cpu.channel_record,
+            },
+            spec::Engine::Aiv => Starts { launch: aiv.launch, local: aiv.copy, transfer: aiv.copy, record: aiv.record },
+        }
+    }
 }
 
 /// The ranks that a scope holds together; every rank by itself for `None`.
@@ -143,14 +188,13 @@ fn across(inner: Option<Scope>) -> impl Iterator<Item = Scope> {
 }
 
 /// What is paid before the first byte (or, in a barrier, the first notify) has crossed the border of a group.
-fn latency(cluster: &Cluster, layout: &Layout, inner: Option<Scope>, is_barrier: bool) -> Option<f64> {
-    let engine = &cluster.engine;
+fn latency(cluster: &Cluster, layout: &Layout, inner: Option<Scope>, is_barrier: bool, starts: &Starts) -> Option<f64> {
     let used = across(inner).filter(|scope| (0..layout.ranks()).any(|rank| peers(cluster, layout, rank, *scope) > 0));
     let levels = used.filter_map(|scope| cluster.level_for(scope));
     levels
         .map(|(_, level)| match is_barrier {
-            true => (engine.channel_record + level.notify_latency).min(engine.transfer + level.latency),
-            false => engine.transfer + level.latency,
+            true => (starts.record + level.notify_latency).min(starts.transfer + level.latency),
+            false => starts.transfer + level.latency,
         })
         .min_by(f64::total_cmp)
 }
@@ -275,9 +319,9 @@ impl Needs<'_> {
         bytes * (f64::from(ranks) - 1.0)
     }
 
-    /// Bytes that a single rank must copy.
-    fn copies(&self) -> f64 {
-        let slots = self.program.operator.output_slots(&self.program.shape, 0);
-        (0..slots).map(|slot| self.slot(Buffer::Output, 0, slot)).sum()
+    /// Bytes of a rank's output.
+    fn output(&self, rank: u32) -> f64 {
+        let slots = self.program.operator.output_slots(&self.program.shape, rank);
+        (0..slots).map(|slot| self.slot(Buffer::Output, rank, slot)).sum()
     }
 }

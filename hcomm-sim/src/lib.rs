@@ -40,5 +40,5 @@ pub use config::{Config, Schedule};
 pub use error::{OperationFault, Place, ProgramFault, RunError};
 pub use hang::{Hang, Recorder, Waiting};
 pub use inputs::Inputs;
-pub use report::{Events, Got, Misaligned, Mismatch, NotifyEvent, NotifyName, Report, UninitialisedRead};
+pub use report::{Events, Got, Misaligned, Mismatch, Moved, NotifyEvent, NotifyName, Report, UninitialisedRead};
 pub use scheduler::{Fifo, Random, Scheduler, Turn};

@@ -34,6 +34,8 @@ pub struct Report {
     pub rounds: u64,
     /// Operations carried out, by all ranks in all invocations: notifies, and segments of transfers.
     pub operations: u64,
+    /// Bytes that its transfers moved within ranks and between them.
+    pub moved: Moved,
     /// Bytes of outputs that were compared with what they must be: all of them, in every invocation that ended.
     pub bytes_checked: u64,
     /// Those of them that are the very bytes of the input that they must hold, in a run with so many bytes that these
@@ -57,6 +59,23 @@ pub struct Report {
     pub misaligned: Events<Misaligned>,
     /// Who waits for whom, if nothing could go on.
     pub hang: Option<Hang>,
+}
+
+/// Bytes that transfers moved, in all invocations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Moved {
+    /// Within a rank.
+    pub local: u64,
+    /// Between ranks.
+    pub remote: u64,
+}
+
+impl Moved {
+    /// A transfer to rank `to` from rank `from`.
+    pub(crate) fn add(&mut self, to: u32, from: u32, len: u64) {
+        let bytes = if to == from { &mut self.local } else { &mut self.remote };
+        *bytes += len;
+    }
 }
 
 /// A piece of a copy that is not padded, and is not whole 32 bytes at multiples of 32.

@@ -1,5 +1,6 @@
 //! Which algorithm is the fastest for an operator on a cluster, by size.
 
+use hcomm_core::aiv;
 use hcomm_core::counts::Counts;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::instance::instantiate;
@@ -8,12 +9,12 @@ use hcomm_core::operator::{CountsBy, Operator};
 use hcomm_core::product::{Limits, Release};
 use hcomm_core::program::Program;
 use hcomm_core::shape::{Layout, Shape};
-use hcomm_core::spec::{Spec, Verify};
+use hcomm_core::spec::{Engine, Spec, Verify};
 
 use crate::bound::{self, Bound};
 use crate::cluster::Cluster;
 use crate::config::Config;
-use crate::time::{Options, Prepared, TimeError};
+use crate::time::{AnyProgram, Options, Prepared, TimeError};
 
 /// How much longer than the best an algorithm may take before it is given up.
 const GIVE_UP: f64 = 4.0;
@@ -29,8 +30,12 @@ pub struct Question<'a> {
     pub library: &'a [&'a Spec<'static>],
     /// Where.
     pub cluster: &'a Cluster,
-    /// On which ranks, with root 0, source 0 and destination 1.
+    /// On which ranks, with source 0 and destination 1.
     pub layout: Layout,
+    /// The root, where the operator has one.
+    pub root: u32,
+    /// On which engines.
+    pub engines: Vec<Engine>,
     /// Bytes of the message, which is the larger of the buffers of a rank.
     pub sizes: Vec<u64>,
     /// The element type.
@@ -59,19 +64,30 @@ pub struct Row {
     pub bytes: u64,
     /// The bound.
     pub bound: Bound,
-    /// All that have a time, the fastest first. Times in nanoseconds.
-    pub times: Vec<(String, f64)>,
+    /// All that have a time, the fastest first.
+    pub times: Vec<Choice>,
+}
+
+/// An algorithm on an engine, and its time at a size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Its name.
+    pub algorithm: String,
+    /// The engine.
+    pub engine: Engine,
+    /// In nanoseconds.
+    pub time: f64,
 }
 
 impl Row {
     /// How much longer the second one takes, as a part of the best one's time.
     pub fn margin(&self) -> Option<f64> {
-        let (best, second) = (self.times.first()?.1, self.times.get(1)?.1);
+        let (best, second) = (self.times.first()?.time, self.times.get(1)?.time);
         (best > 0.0).then_some((second - best) / best)
     }
 }
 
-/// Times every algorithm at every size. `progress` is told how many of how many are done.
+/// Times every algorithm on every engine at every size. `progress` is told how many of how many are done.
 ///
 /// An algorithm that takes far longer than the best one is given up, so that it has no time there.
 ///
@@ -80,14 +96,15 @@ impl Row {
 /// In words, if no algorithm can run on the layout.
 pub fn tune(question: &Question<'_>, progress: &mut dyn FnMut(usize, usize)) -> Result<Tuning, String> {
     let mut left_out = Vec::new();
-    let programs = programs(question, &mut left_out);
     question.cluster.admits(&question.layout)?;
+    let programs = programs(question, &mut left_out);
     let Question { cluster, dtype, reduce, .. } = *question;
-    let mut prepared: Vec<(&Program, Prepared<'_, '_>)> = Vec::new();
+    let mut prepared: Vec<(AnyProgram<'_>, Prepared<'_, '_>)> = Vec::new();
     for program in &programs {
+        let program = program.any();
         match Prepared::new(program, cluster, dtype, reduce) {
             Ok(ready) => prepared.push((program, ready)),
-            Err(error) => left_out.push((program.algorithm.clone(), error.to_string())),
+            Err(error) => left_out.push((name(program), error.to_string())),
         }
     }
     if prepared.is_empty() {
@@ -114,9 +131,9 @@ pub fn tune(question: &Question<'_>, progress: &mut dyn FnMut(usize, usize)) -> 
                 }
                 Ok(_) | Err(TimeError::Run(crate::RunError::Operations { .. })) => {}
                 Err(error) => {
-                    let name = &program.algorithm;
-                    if !left_out.iter().any(|(left, _)| left == name) {
-                        left_out.push((name.clone(), error.to_string()));
+                    let name = name(*program);
+                    if !left_out.iter().any(|(left, _)| *left == name) {
+                        left_out.push((name, error.to_string()));
                     }
                 }
             }
@@ -124,36 +141,88 @@ pub fn tune(question: &Question<'_>, progress: &mut dyn FnMut(usize, usize)) -> 
         // Equal times: in the order of the library.
         times.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
         order.sort_by_key(|index| times.iter().position(|(timed, _)| timed == index).unwrap_or(usize::MAX));
-        let bound = bound::bound(prepared[0].0, &counts, dtype.size(), cluster);
-        let times = times.iter().map(|(index, time)| (prepared[*index].0.algorithm.clone(), *time)).collect();
-        rows.push(Row { bytes: *bytes, bound, times });
+        // Below all, whatever the engine.
+        let mut bound: Option<Bound> = None;
+        for engine in [Engine::AiCpu, Engine::Aiv] {
+            let Some((program, _)) = prepared.iter().find(|(program, _)| program.engine() == engine) else { continue };
+            let of_engine = bound::bound(*program, &counts, dtype.size(), cluster);
+            bound = bound.filter(|bound| bound.time <= of_engine.time).or(Some(of_engine));
+        }
+        let choice = |(index, time): &(usize, f64)| {
+            let program = prepared[*index].0;
+            Choice { algorithm: program.frame().algorithm.clone(), engine: program.engine(), time: *time }
+        };
+        let times = times.iter().map(choice).collect();
+        rows.push(Row { bytes: *bytes, bound: bound.unwrap_or_default(), times });
     }
     progress(total, total);
     Ok(Tuning { rows, left_out })
 }
 
+/// A program of either engine.
+enum Lowered {
+    Threads(Program),
+    Blocks(aiv::Program),
+}
+
+impl Lowered {
+    fn any(&self) -> AnyProgram<'_> {
+        match self {
+            Lowered::Threads(program) => program.into(),
+            Lowered::Blocks(program) => program.into(),
+        }
+    }
+}
+
+/// The algorithm, and its engine where that is not the AI CPU.
+fn name(program: AnyProgram<'_>) -> String {
+    let name = &program.frame().algorithm;
+    match program.engine() {
+        Engine::AiCpu => name.clone(),
+        engine => format!("{name} on {}", engine.name()),
+    }
+}
+
 /// The programs of all algorithms of the operator that can run on the layout.
-fn programs(question: &Question<'_>, left_out: &mut Vec<(String, String)>) -> Vec<Program> {
+fn programs(question: &Question<'_>, left_out: &mut Vec<(String, String)>) -> Vec<Lowered> {
     let mut programs = Vec::new();
-    for spec in question.library.iter().filter(|spec| spec.operator == question.operator) {
+    let Question { cluster, layout, operator, dtype, reduce, .. } = question;
+    let mut engines = question.engines.clone();
+    if let (Err(fault), true) = (aiv::admits_layout(cluster.product, layout), engines.contains(&Engine::Aiv)) {
+        left_out.push(("all on aiv".into(), fault.message));
+        engines.retain(|engine| *engine != Engine::Aiv);
+    }
+    for spec in question.library.iter().filter(|spec| spec.operator == *operator) {
         let name = spec.snake.to_owned();
-        if matches!(spec.headers.verify, Verify::Layouts(_)) && question.layout.nodes() == 1 {
+        if matches!(spec.headers.verify, Verify::Layouts(_)) && layout.nodes() == 1 {
             left_out.push((name, "it is for several nodes".into()));
             continue;
         }
-        let shape = Shape::new(question.layout);
-        match instantiate(spec, &shape) {
-            Ok(instance) => {
-                let program = aicpu::lower(&instance);
-                let admitted = question.cluster.product.admits(&program, question.dtype, question.reduce);
-                match admitted.err().or_else(|| Limits::of(question.release).program_overrun(&program, None)) {
-                    None => programs.push(program),
-                    Some(fault) => left_out.push((name, fault.message)),
-                }
-            }
+        let shape = Shape { root: question.root, ..Shape::new(*layout) };
+        let instance = match instantiate(spec, &shape) {
+            Ok(instance) => instance,
             Err(faults) => {
                 left_out.push((name, faults.first().map_or_else(String::new, |fault| fault.message.clone())));
+                continue;
             }
+        };
+        let wants = |engine: Engine| engines.contains(&engine) && spec.offers(engine);
+        let kernel = wants(Engine::Aiv).then(|| {
+            let program = aiv::lower_default(&instance)?.on(cluster.product);
+            aiv::admits(cluster.product, &program, *dtype, *reduce).map(|()| program)
+        });
+        if wants(Engine::AiCpu) {
+            let program = aicpu::lower_owned(instance);
+            let admitted = cluster.product.admits(&program, *dtype, *reduce);
+            match admitted.err().or_else(|| Limits::of(question.release).program_overrun(&program, None)) {
+                None => programs.push(Lowered::Threads(program)),
+                Some(fault) => left_out.push((name.clone(), fault.message)),
+            }
+        }
+        match kernel {
+            Some(Ok(program)) => programs.push(Lowered::Blocks(program)),
+            Some(Err(fault)) => left_out.push((format!("{name} on aiv"), fault.message)),
+            None => {}
         }
     }
     programs

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use hcomm_algos::LIBRARY;
+use hcomm_core::aiv;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::instance::instantiate;
 use hcomm_core::lower::aicpu::lower;
@@ -12,8 +13,8 @@ use hcomm_core::product::Product;
 use hcomm_core::program::Program;
 use hcomm_core::shape::{Layout, Shape};
 use hcomm_sim::Config;
-use hcomm_sim::cluster::{Cluster, Engine, Fabric, Level, Scope};
-use hcomm_sim::time::{Options, simulate};
+use hcomm_sim::cluster::{Aiv, Cluster, Engine, Fabric, Level, Scope};
+use hcomm_sim::time::{AnyProgram, Options, simulate};
 
 const ALPHA: f64 = 1234.5;
 const BETA: f64 = 1.0 / 17.3;
@@ -34,12 +35,26 @@ fn mesh() -> Cluster {
     };
     let layout = Layout::flat(8).unwrap();
     let (name, about) = ("test".into(), String::new());
-    Cluster { name, about, product: Product::A950, layout, dies: 1, engine, levels: vec![level] }
+    Cluster { name, about, product: Product::A950, layout, dies: 1, engine, aiv: Aiv::FREE, levels: vec![level] }
 }
 
 fn program(name: &str, shape: &Shape) -> Program {
     let spec = LIBRARY.iter().find(|spec| spec.snake == name).unwrap();
     lower(&instantiate(spec, shape).unwrap())
+}
+
+/// Its time, and the bytes of the message.
+fn timed(program: AnyProgram<'_>, cluster: &Cluster) -> (f64, f64) {
+    let (ranks, p) = (program.frame().num_ranks(), u64::from(program.frame().num_ranks()));
+    // Divisible by all that cut it: p, 2^⌊log p⌋, and 128 bytes for each.
+    let n = p * u64::from(ranks.next_power_of_two()) * 128 * 3;
+    let slots = match program.frame().operator {
+        Operator::AllGather | Operator::ReduceScatter | Operator::AllToAll => p,
+        Operator::Scatter | Operator::Gather => p,
+        _ => 1,
+    };
+    let config = Config::new(n / slots / 4, DataType::Fp32).reduce(ReduceOp::Sum);
+    (simulate(program, cluster, &config, &Options::default()).unwrap().time, n as f64)
 }
 
 /// Times α, times nβ, times nγ.
@@ -100,6 +115,27 @@ fn rhd(p: f64, q: f64, reduces: bool) -> (f64, f64, f64) {
     (q.log2() + 2.0 * extra, bytes, if reduces { halves + extra } else { 0.0 })
 }
 
+/// A full mesh for kernels whose cores cost nothing: the forms are the same.
+#[test]
+fn kernels_on_free_cores_take_the_closed_forms() {
+    let cluster = mesh();
+    let mut compared = 0;
+    for (name, form) in FORMS {
+        let spec = LIBRARY.iter().find(|spec| spec.snake == *name).unwrap();
+        for ranks in [2, 3, 4, 7, 8, 16] {
+            let shape = Shape::new(Layout::flat(ranks).unwrap());
+            let program = aiv::lower_default(&instantiate(spec, &shape).unwrap()).unwrap();
+            let (timing, n) = timed((&program).into(), &cluster);
+            let (alphas, bytes, reduced) = form(f64::from(ranks), f64::from(1 << ranks.ilog2()));
+            let expected = alphas * ALPHA + bytes * n * BETA + reduced * n * GAMMA;
+            let error = (timing - expected).abs() / expected;
+            assert!(error < 1e-9, "{name} on {ranks}: {timing} and not {expected}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, FORMS.len() * 6);
+}
+
 #[test]
 fn uncontended_times_are_the_closed_forms() {
     let cluster = mesh();
@@ -108,21 +144,11 @@ fn uncontended_times_are_the_closed_forms() {
         for ranks in (2..=17).chain([32, 33, 64]) {
             let shape = Shape::new(Layout::flat(ranks).unwrap());
             let program = program(name, &shape);
-            let p = u64::from(ranks);
-            // Divisible by all that cut it: p, 2^⌊log p⌋, and 128 bytes for each.
-            let n = p * u64::from(ranks.next_power_of_two()) * 128 * 3;
-            let slots = match program.operator {
-                Operator::AllGather | Operator::ReduceScatter | Operator::AllToAll => p,
-                Operator::Scatter | Operator::Gather => p,
-                _ => 1,
-            };
-            let config = Config::new(n / slots / 4, DataType::Fp32).reduce(ReduceOp::Sum);
-            let timing = simulate(&program, &cluster, &config, &Options::default()).unwrap();
+            let (timing, n) = timed((&program).into(), &cluster);
             let (alphas, bytes, reduced) = form(f64::from(ranks), f64::from(1 << ranks.ilog2()));
-            let n = n as f64;
             let expected = alphas * ALPHA + bytes * n * BETA + reduced * n * GAMMA;
-            let error = (timing.time - expected).abs() / expected;
-            assert!(error < 1e-9, "{name} on {ranks}: {} and not {expected}", timing.time);
+            let error = (timing - expected).abs() / expected;
+            assert!(error < 1e-9, "{name} on {ranks}: {timing} and not {expected}");
             compared += 1;
         }
     }

@@ -1,7 +1,7 @@
 //! The V operators: counts by rank and by pair, zero counts, gaps between slots, several rounds.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use hcomm_core::check::{self, Options};
+use hcomm_core::check;
 use hcomm_core::counts::{Counts, CountsError, Extent};
 use hcomm_core::dtype::DataType;
 use hcomm_core::instance::instantiate;
@@ -65,7 +65,7 @@ fn spread(counts: &[u64], gaps: &[u64]) -> Vec<Extent> {
 }
 
 fn check_runs(program: &Program, counts: &Counts, dtype: DataType) -> Result<(), TestCaseError> {
-    prop_assert_eq!(check::check(program, &Options::default()), []);
+    prop_assert_eq!(check::check(program), []);
     for (buffer, repeat, schedule) in
         [(200 << 20, 1, Schedule::Fifo), (2048, 2, Schedule::Fifo), (4096, 1, Schedule::Random { seed: 7 })]
     {
@@ -129,6 +129,6 @@ fn lengths_of_ranks_stay_apart() {
         ),
         3,
     );
-    let found = check::check(&wrong, &Options::default());
+    let found = check::check(&wrong);
     insta::assert_snapshot!(found.iter().map(|one| format!("{one}\n")).collect::<String>());
 }

@@ -24,6 +24,7 @@ fn dependencies_run_one_way() {
         ("hcomm-macros", &["hcomm-core", "hcomm-lang"]),
         ("hcomm-algos", &["hcomm-core", "hcomm-macros"]),
         ("hcomm-sim", &["hcomm-core"]),
+        ("hcomm-emit", &["hcomm-core"]),
         ("examples/custom-operator", &["hcomm"]),
     ] {
         let found = depends(name);

@@ -11,6 +11,8 @@ mod pipeline;
 mod rhd;
 mod ring;
 mod three_level;
+mod zero_copy_mesh;
+mod zero_copy_ring;
 
 pub use ahc::AhcAllGather;
 pub use bidirectional_ring::BidirectionalRingAllGather;
@@ -23,3 +25,5 @@ pub use pipeline::PipelineAllGather;
 pub use rhd::RhdAllGather;
 pub use ring::RingAllGather;
 pub use three_level::ThreeLevelAllGather;
+pub use zero_copy_mesh::ZeroCopyMeshAllGather;
+pub use zero_copy_ring::ZeroCopyRingAllGather;

@@ -11,6 +11,7 @@ mod rhd;
 mod ring;
 mod three_level;
 mod two_shot;
+mod zero_copy_mesh;
 
 pub use ahc::AhcAllReduce;
 pub use bidirectional_ring::BidirectionalRingAllReduce;
@@ -23,3 +24,4 @@ pub use rhd::RhdAllReduce;
 pub use ring::RingAllReduce;
 pub use three_level::ThreeLevelAllReduce;
 pub use two_shot::TwoShotAllReduce;
+pub use zero_copy_mesh::ZeroCopyMeshAllReduce;

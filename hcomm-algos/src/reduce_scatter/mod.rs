@@ -9,6 +9,7 @@ mod pipeline;
 mod rhd;
 mod ring;
 mod three_level;
+mod zero_copy_mesh;
 
 pub use ahc::AhcReduceScatter;
 pub use hierarchical::HierarchicalReduceScatter;
@@ -19,3 +20,4 @@ pub use pipeline::PipelineReduceScatter;
 pub use rhd::RhdReduceScatter;
 pub use ring::RingReduceScatter;
 pub use three_level::ThreeLevelReduceScatter;
+pub use zero_copy_mesh::ZeroCopyMeshReduceScatter;

@@ -25,7 +25,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hcomm_algos::LIBRARY;
-use hcomm_core::check::{Options, check};
+use hcomm_core::check::check;
 use hcomm_core::diag::Diagnostic;
 use hcomm_core::instance::instantiate;
 use hcomm_core::lower::aicpu::lower;
@@ -77,9 +77,9 @@ fn some<T>(all: Vec<T>, most: usize, start: usize) -> Vec<T> {
 }
 
 /// What both say about one mutant.
-fn judge(program: &Program, symmetric: bool) -> (Truth, Vec<Diagnostic>) {
+fn judge(program: &Program) -> (Truth, Vec<Diagnostic>) {
     let mut known = truth(program, SCALE.effort);
-    let found = check(program, &Options { symmetric });
+    let found = check(program);
     if !known.is_wrong() && !found.is_empty() {
         known = truth(program, Effort::FULL);
     }
@@ -117,17 +117,17 @@ fn algorithm(number: usize, spec: &Spec<'_>) -> Table {
     for shape in shapes(spec) {
         let at = format!("{} root {} src {}", shape.layout, shape.root, shape.src);
         let original = lower(&instantiate(spec, &shape).unwrap());
-        let (known, found) = judge(&original, spec.headers.symmetric);
+        let (known, found) = judge(&original);
         add("none", at.clone(), &known, &found);
         for mutant in some(change::mutants(&original), SCALE.most, number) {
-            let (known, found) = judge(&mutant.program, spec.headers.symmetric);
+            let (known, found) = judge(&mutant.program);
             let what = format!("{at}, {} {}", mutant.kind, mutant.what);
             add(mutant.kind, what.clone(), &known, &found);
             // What does no harm may do some together with another change.
             if !known.is_wrong() && found.is_empty() {
                 let mut second = change::mutants(&mutant.program);
                 let second = second.swap_remove(what.len() * 7919 % second.len());
-                let (known, found) = judge(&second.program, spec.headers.symmetric);
+                let (known, found) = judge(&second.program);
                 add("two changes", format!("{what}, {} {}", second.kind, second.what), &known, &found);
             }
         }
@@ -137,7 +137,7 @@ fn algorithm(number: usize, spec: &Spec<'_>) -> Table {
             match slip.spec.with_spec(|spec| instantiate(spec, &shape)) {
                 Err(faults) => add(&kind, what, &Truth::Refused(faults[0].to_string()), &faults),
                 Ok(instance) => {
-                    let (known, found) = judge(&lower(&instance), spec.headers.symmetric);
+                    let (known, found) = judge(&lower(&instance));
                     add(&kind, what, &known, &found);
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::pipes::Pipes;
 use super::program::{Copy, Flag, Op, OpKind, Program};
-use super::translate::translate;
+use super::translate::{translate, translate_loose};
 use super::{MAX_BLOCKS, MAX_STEPS, flags, resident, words};
 use crate::check;
 use crate::diag::{Code, Diagnostic};
@@ -12,8 +12,6 @@ use crate::spec::Span;
 /// What a program is checked for beside itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Whether `input` and `output` are in symmetric windows, so that peers may reach them.
-    pub symmetric: bool,
     /// Vector cores of a rank that are free, if fewer than there are blocks.
     pub cores: Option<u32>,
 }
@@ -25,17 +23,37 @@ const MAX_MOVED: u64 = 1 << 23;
 
 /// Everything that is wrong with the program: each distinct fault once, by place in the source.
 pub fn check(program: &Program, options: &Options) -> Vec<Diagnostic> {
-    report(program, options).diagnostics
+    all(program, options, |threads| check::Report { diagnostics: check::check(threads), in_place: Vec::new() })
+        .diagnostics
 }
 
 /// [`check()`], and what is wrong if input and output overlap.
 pub fn report(program: &Program, options: &Options) -> check::Report {
-    let found = structure(program);
+    all(program, options, check::report)
+}
+
+fn all(
+    program: &Program,
+    options: &Options,
+    of_threads: impl Fn(&crate::program::Program) -> check::Report,
+) -> check::Report {
+    let (found, loose) = structure(program);
     if !found.is_empty() {
-        return check::Report { diagnostics: found, in_place: Vec::new() };
+        let mut diagnostics = found;
+        diagnostics.extend(loose);
+        diagnostics.sort_by_key(|diagnostic| (diagnostic.at.is_none(), diagnostic.at));
+        return check::Report { diagnostics, in_place: Vec::new() };
     }
-    let threads = translate(program);
-    let mut report = check::report(&threads, &check::Options { symmetric: options.symmetric });
+    let mut threads = translate(program);
+    let mut report = of_threads(&threads);
+    if report.diagnostics.is_empty() && !loose.is_empty() {
+        // It does what it should if copies stay where they stand. What nothing keeps there may move.
+        let moving = translate_loose(program).map(|threads| (of_threads(&threads), threads));
+        match moving.filter(|(report, _)| report.diagnostics.is_empty()) {
+            Some(both) => (report, threads) = both,
+            None => return check::Report { diagnostics: loose, in_place: Vec::new() },
+        }
+    }
     let of_blocks = |all: Vec<Diagnostic>| -> Vec<Diagnostic> {
         all.into_iter().map(|one| words::of_blocks(one, program.parts)).collect()
     };
@@ -53,11 +71,11 @@ pub fn report(program: &Program, options: &Options) -> check::Report {
     report
 }
 
-/// Faults of the kernel itself, before anything else relies on it.
-fn structure(program: &Program) -> Vec<Diagnostic> {
+/// Faults of the kernel itself, before anything else relies on it; and where barriers are missing, which may be no fault.
+fn structure(program: &Program) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
     let found = whole(program);
     if !found.is_empty() {
-        return found.into_iter().map(|(code, message)| Diagnostic::new(code, message, None)).collect();
+        return (found.into_iter().map(|(code, message)| Diagnostic::new(code, message, None)).collect(), Vec::new());
     }
     let mut findings = Findings { program, found: Vec::new() };
     for (rank, blocks) in (0..).zip(&program.ranks) {
@@ -68,7 +86,8 @@ fn structure(program: &Program) -> Vec<Diagnostic> {
     }
     let mut found = findings.found;
     found.sort_by_key(|diagnostic| (diagnostic.at.is_none(), diagnostic.at));
-    found
+    // Before any translation, nothing else is told with this code.
+    found.into_iter().partition(|diagnostic| diagnostic.code != Code::H201)
 }
 
 /// The numbers that are not an operation's.
@@ -88,12 +107,12 @@ fn whole(program: &Program) -> Vec<(Code, String)> {
             format!("rank {rank} has {other} blocks and rank 0 {blocks}: the number is the same on all ranks"),
         ));
     }
-    if !program.ub.fits() {
-        let (ub, need) = (&program.ub, program.ub.bytes());
+    if !program.ub_fits() {
+        let (ub, need) = (&program.ub, program.ub_bytes());
         found.push((
             Code::H401,
             format!(
-                "{} pieces of {} bytes at once, and two flags, take {need} bytes: a Unified Buffer has {}, and pieces are \
+                "{} pieces of {} bytes at once, and flags, take {need} bytes: a Unified Buffer has {}, and pieces are \
                  multiples of {} bytes",
                 ub.buffers,
                 ub.piece,
@@ -245,8 +264,9 @@ impl<'p> Walk<'p> {
             fault(Code::H304, message, "copy to or from this rank's own memory");
             return;
         }
-        if part.is_some_and(|part| part >= self.program.parts) {
-            let message = format!("rank {rank} copies part {} of chunks of {}", part.unwrap_or(0), self.program.parts);
+        if let Some(part) = part.filter(|part| part.len == 0 || part.end() > self.program.parts) {
+            let (first, end, parts) = (part.first, part.end(), self.program.parts);
+            let message = format!("rank {rank} copies parts {first}..{end} of chunks that are cut into {parts}");
             fault(Code::H303, message, "parts are numbered from 0");
         }
         let frame = &self.program.frame;
@@ -276,9 +296,8 @@ impl<'p> Walk<'p> {
             fault(Code::H402, message, "let the tail go by DataCopyPad");
         }
         if self.pipes.before_copy(copy) {
-            let message =
-                format!("block {} of rank {rank}: the copy may begin before what it follows is over", self.block);
-            fault(Code::H201, message, BARRIER);
+            let (block, before) = (self.block, self.pipes.what_is_before(copy));
+            fault(Code::H201, format!("block {block} of rank {rank}: the copy may begin before {before}"), BARRIER);
         }
         self.pipes.copy(copy);
     }

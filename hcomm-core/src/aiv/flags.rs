@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use super::program::{OpKind, Program};
 use super::tags::Tags;
 use crate::diag::{Code, Diagnostic};
@@ -26,6 +28,47 @@ type Key = (u32, u32, u32);
 /// one shows them all: the k-th wait must be for the value of the k-th record, and that must be another one than the
 /// flag had. Launches follow each other like uses: the last value of one is never the first of the next.
 pub(super) fn check(program: &Program, threads: &program::Program) -> Vec<Diagnostic> {
+    let uses = by_block(program).unwrap_or_else(|| by_execution(program, threads));
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for (key, uses) in &uses {
+        let name = threads.notify_name(key.2);
+        let fault = stale(program, *key, name, uses).or_else(|| values(program, *key, name, uses));
+        if let Some(fault) = fault
+            && !found.iter().any(|known| known.code == fault.code && known.at == fault.at)
+            && found.len() < MOST
+        {
+            found.push(fault);
+        }
+    }
+    found
+}
+
+/// The key of a flag that an operation of a rank names, and whether it waits for it.
+fn key_of(kind: &OpKind, rank: u32, parts: u32) -> Option<(Key, u32, bool)> {
+    match *kind {
+        OpKind::Record(flag) => Some(((flag.peer, rank, flag.notify * parts + flag.part), flag.step, false)),
+        OpKind::Wait(flag) => Some(((rank, flag.peer, flag.notify * parts + flag.part), flag.step, true)),
+        _ => None,
+    }
+}
+
+/// The uses of every flag, if each is recorded by one block and waited for by one: in the order of these.
+fn by_block(program: &Program) -> Option<BTreeMap<Key, Uses>> {
+    let parts = program.flag_parts();
+    let mut uses: FxHashMap<Key, (Uses, [Option<u32>; 2])> = FxHashMap::default();
+    for (rank, block, op) in program.ops() {
+        let Some((key, step, waits)) = key_of(&op.kind, rank, parts) else { continue };
+        let (uses, blocks) = uses.entry(key).or_default();
+        if *blocks[usize::from(waits)].get_or_insert(block) != block {
+            return None;
+        }
+        if waits { &mut uses.waits } else { &mut uses.records }.push((step, op.at));
+    }
+    Some(uses.into_iter().map(|(key, (uses, _))| (key, uses)).collect())
+}
+
+/// The uses of every flag in an execution.
+fn by_execution(program: &Program, threads: &program::Program) -> BTreeMap<Key, Uses> {
     let steps = |ops: &Vec<super::program::Op>| -> Vec<u32> {
         let step = |op: &super::program::Op| match op.kind {
             OpKind::Record(flag) | OpKind::Wait(flag) => Some(flag.step),
@@ -48,18 +91,7 @@ pub(super) fn check(program: &Program, threads: &program::Program) -> Vec<Diagno
         let uses = uses.entry(key).or_default();
         if waits { &mut uses.waits } else { &mut uses.records }.push((step, op.at));
     });
-    let mut found: Vec<Diagnostic> = Vec::new();
-    for (key, uses) in &uses {
-        let name = threads.notify_name(key.2);
-        let fault = stale(program, *key, name, uses).or_else(|| values(program, *key, name, uses));
-        if let Some(fault) = fault
-            && !found.iter().any(|known| known.code == fault.code && known.at == fault.at)
-            && found.len() < MOST
-        {
-            found.push(fault);
-        }
-    }
-    found
+    uses
 }
 
 /// The most faults that are told.

@@ -1,14 +1,14 @@
 //! AIV programs as JSON, `"schema": "hcomm.aiv/1"`, written and read back.
 //!
 //! The text is that of `hcomm.program/1`, with `parts`, `tags` (`per_call` or `constant`), `piece` and `buffers` (the
-//! Unified Buffer), and `ranks`: for each rank its `blocks`, for each block its operations. An operation is
+//! Unified Buffer), `sync` (`hard` or `soft`), and `ranks`: for each rank its `blocks`, for each block its operations. An operation is
 //! `{"op": NAME, …, "at": index into spans}`: `Copy` with `dst` and `src` as `[rank, buffer, chunk]`, `len`, `class` and
-//! `part` where they are not 1, 0 and all, and `"padded": false` where it is a plain `DataCopy`; `Record` and `Wait` with
+//! `part` (and `parts`, how many) where they are not 1, 0 and all, and `"padded": false` where it is a plain `DataCopy`; `Record` and `Wait` with
 //! `peer`, `notify`, `part` where it is not 0, and `step`.
 
 use serde::{Deserialize, Serialize};
 
-use super::program::{Copy, Flag, Gm, Op, OpKind, Program, Rank, UnifiedBuffer};
+use super::program::{Copy, Flag, Gm, Op, OpKind, Parts, Program, Rank, Sync, UnifiedBuffer};
 use super::tags::Tags;
 use crate::ids::SpanId;
 use crate::json::{BufferJson, HeadJson, ReadError, parse};
@@ -26,7 +26,17 @@ struct ProgramJson {
     tags: TagsJson,
     piece: u32,
     buffers: u32,
+    #[serde(default)]
+    sync: SyncJson,
     ranks: Vec<RankJson>,
+}
+
+#[derive(Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+enum SyncJson {
+    #[default]
+    Hard,
+    Soft,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -57,6 +67,8 @@ enum OpJson {
         class: u32,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         part: Option<u32>,
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        parts: u32,
         #[serde(default = "yes", skip_serializing_if = "is_yes")]
         padded: bool,
         #[serde(default)]
@@ -134,6 +146,10 @@ impl Program {
             },
             piece: self.ub.piece,
             buffers: self.ub.buffers,
+            sync: match self.sync {
+                Sync::Hard => SyncJson::Hard,
+                Sync::Soft => SyncJson::Soft,
+            },
             ranks: Vec::new(),
         };
         // Plain data, which always has a text.
@@ -175,6 +191,9 @@ impl ProgramJson {
             return Err(format!("the schema is \"{}\", and this reads \"{SCHEMA}\"", self.schema));
         }
         let frame = self.head.program()?;
+        if frame.symmetric {
+            return Err("symmetric windows are for AI CPU only".into());
+        }
         let ranks = frame.num_ranks();
         if self.ranks.len() != ranks as usize {
             return Err(format!("the layout has {ranks} ranks, and `ranks` has {}", self.ranks.len()));
@@ -189,6 +208,10 @@ impl ProgramJson {
                 TagsJson::Constant => Tags::Constant,
             },
             ub: UnifiedBuffer { piece: self.piece, buffers: self.buffers },
+            sync: match self.sync {
+                SyncJson::Hard => Sync::Hard,
+                SyncJson::Soft => Sync::Soft,
+            },
             ranks: self.ranks.into_iter().map(rank).collect(),
         })
     }
@@ -215,7 +238,8 @@ impl From<&Op> for OpJson {
                 src: src.into(),
                 len: *len,
                 class: *class,
-                part: *part,
+                part: part.map(|part| part.first),
+                parts: part.map_or(1, |part| part.len),
                 padded: *padded,
                 at,
             },
@@ -236,7 +260,8 @@ impl From<&Op> for OpJson {
 impl OpJson {
     fn op(self) -> Op {
         let (kind, at) = match self {
-            OpJson::Copy { dst, src, len, class, part, padded, at } => {
+            OpJson::Copy { dst, src, len, class, part, parts, padded, at } => {
+                let part = part.map(|first| Parts { first, len: parts });
                 (OpKind::Copy(Copy { dst: dst.into(), src: src.into(), len, class, part, padded }), at)
             }
             OpJson::SetAtomic { at } => (OpKind::SetAtomic, at),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::program::{Copy, Flag, Gm, Op, OpKind, Program};
+use super::program::{Copy, Flag, Gm, Op, OpKind, Parts, Program, Sync};
 use super::tags::Tags;
 use crate::listing::{Cells, Who};
 
@@ -63,8 +63,10 @@ impl fmt::Display for Line<'_> {
         match &op.kind {
             OpKind::Copy(Copy { dst, src, len, class, part, padded }) => {
                 write!(f, "{name:<8} {} <- {}", Chunks(*me, dst, *len), Chunks(*me, src, *len))?;
-                if let Some(part) = part {
-                    write!(f, ", part {part}")?;
+                match part {
+                    Some(Parts { first, len: 1 }) => write!(f, ", part {first}")?,
+                    Some(parts) => write!(f, ", parts {}..{}", parts.first, parts.end())?,
+                    None => {}
                 }
                 if !padded {
                     f.write_str(", not padded")?;
@@ -76,11 +78,15 @@ impl fmt::Display for Line<'_> {
             }
             OpKind::Record(Flag { peer, notify, part, step }) | OpKind::Wait(Flag { peer, notify, part, step }) => {
                 write!(f, "{name:<8} rank {peer} {}", program.frame.notify_name(*notify))?;
-                if program.parts > 1 {
+                if program.flag_parts() > 1 {
                     write!(f, " part {part}")?;
                 }
                 write!(f, ", tag + {step}")
             }
+            OpKind::SyncAll => match program.sync {
+                Sync::Hard => write!(f, "{name}<true>"),
+                Sync::Soft => write!(f, "{name}(gm, ub, {})", program.num_blocks()),
+            },
             _ => f.write_str(name),
         }
     }

@@ -1,15 +1,18 @@
 //! Lowering to AIV: lanes dealt to blocks, channel notifies as flags, transfers as copies.
 //!
-//! * Statements outside `par` are block 0's, and `SyncAll` stands where a `par` begins and ends: only between operations,
-//!   as a launch begins and ends with all blocks anyway.
+//! * Which block does what, [`deal`] says. `SyncAll` stands where a `par` begins and ends: only between operations, as a
+//!   launch begins and ends with all blocks anyway.
 //! * With fewer blocks than lanes, those of one block are put into the order of an execution ([`schedule`](super::schedule)).
-//! * With more, the blocks of a lane each do all of the lane on a part of every chunk, with flags of their own. So each
-//!   part is like an algorithm of its own, and needs no meeting. A statement outside `par` does all parts at once: it
-//!   records and waits for the flags of all of them. An algorithm without `par` is one lane that all blocks share.
+//! * With more, the blocks of a lane each do all of the lane on a share of every chunk, with flags of their own. So each
+//!   share is like an algorithm of its own, and needs no meeting: what it reads, its own share of a peer has written, or a
+//!   block before the last meeting. A stretch of statements outside `par` with flags is shared in the same way, as either
+//!   end of a flag may be in a lane; one without flags is shared by all blocks.
 
-use super::deal::{self, Deal};
+use rustc_hash::FxHashMap;
+
+use super::deal::{self, Deal, Share};
 use super::pipes::Pipes;
-use super::program::{Copy, Flag, Gm, Op, OpKind, Program, Rank, UnifiedBuffer};
+use super::program::{Copy, Flag, Gm, Op, OpKind, Program, Rank, Sync, UnifiedBuffer};
 use super::schedule::{Schedule, Slot};
 use super::tags::Tags;
 use super::{MAX_BLOCKS, MAX_STEPS};
@@ -32,12 +35,19 @@ pub fn lower_default(instance: &Instance) -> Result<Program, Diagnostic> {
 ///
 /// # Errors
 ///
-/// H401 if there are no or more than [`MAX_BLOCKS`] blocks, or more uses of one flag than there are values.
+/// H401 if there are no or more than [`MAX_BLOCKS`] blocks, or more uses of one flag than there are values; H402 for an
+/// algorithm with symmetric windows (facts 7.2).
 pub fn lower(instance: &Instance, blocks: u32) -> Result<Program, Diagnostic> {
     if blocks == 0 || blocks > MAX_BLOCKS {
         let message = format!("{blocks} blocks: a kernel has between 1 and {MAX_BLOCKS}, one for each Vector core");
         return Err(Diagnostic::new(Code::H401, message, None).with_help("lanes share blocks where there are fewer"));
     }
+    if instance.symmetric {
+        let message = format!("`{}` has symmetric windows, which are for AI CPU only", instance.algorithm);
+        let help = "use the engine ai-cpu, or move the data through `scratch`";
+        return Err(Diagnostic::new(Code::H402, message, instance.source.spans.first().copied()).with_help(help));
+    }
+    uses_fit(instance)?;
     let threads = aicpu::lower(instance);
     let schedule = Schedule::new(&threads);
     let deal = Deal::new(deal::lanes(instance), blocks);
@@ -48,13 +58,36 @@ pub fn lower(instance: &Instance, blocks: u32) -> Result<Program, Diagnostic> {
     };
     let ranks = instance.ranks.iter().enumerate().map(rank).collect();
     let frame = program::Program { ranks: Vec::new(), ..threads };
-    let program = Program { frame, parts: deal.parts, tags: Tags::PerCall, ub: UnifiedBuffer::SINGLE, ranks };
-    let steps = program.steps();
-    if steps > MAX_STEPS {
-        let message = format!("a flag is used {steps} times in a round, and its values are {MAX_STEPS}");
-        return Err(Diagnostic::new(Code::H401, message, program.frame.source.spans.first().copied()));
+    let (tags, ub, sync) = (Tags::PerCall, UnifiedBuffer::SINGLE, Sync::Hard);
+    Ok(Program { frame, parts: deal.parts, tags, ub, sync, ranks })
+}
+
+/// Whether there is a value for every use of every flag.
+///
+/// # Errors
+///
+/// H401 at the statement that uses one once too often.
+pub fn uses_fit(instance: &Instance) -> Result<(), Diagnostic> {
+    let mut uses: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    for (rank, tasks) in (0..).zip(&instance.ranks) {
+        uses.clear();
+        for task in tasks {
+            let TaskKind::Record(peer, notify) = task.kind else { continue };
+            let count = uses.entry((peer, notify)).or_default();
+            *count += 1;
+            if *count > MAX_STEPS {
+                let name = instance.notifies.get(notify as usize).map_or("?", String::as_str);
+                let message = format!(
+                    "rank {rank} signals `{name}` to rank {peer} more than {MAX_STEPS} times in a round: the flag of AIV has \
+                     no more values"
+                );
+                let fault = Diagnostic::new(Code::H401, message, instance.source.spans.get(task.at.index()).copied());
+                let fault = fault.on(instance.shape.ranks(), rank);
+                return Err(fault.with_help("use another notify in turn, or fewer steps, or `engines: ai_cpu;`"));
+            }
+        }
     }
-    Ok(program)
+    Ok(())
 }
 
 /// An operation of a lane, with its time.
@@ -90,67 +123,71 @@ impl Lowering {
 
     fn run(&mut self, tasks: &[Task], threads: &RankProgram, schedule: &Schedule) {
         let mut next = vec![0; threads.threads.len()];
-        // The `par` at hand.
-        let mut inside: Option<Vec<Timed>> = None;
+        // The statements outside `par` at hand, and the `par` at hand.
+        let (mut outside, mut inside): (Vec<Timed>, Option<Vec<Timed>>) = (Vec::new(), None);
         for task in tasks {
             match task.kind {
                 TaskKind::Fork => inside = Some(Vec::new()),
-                TaskKind::Join => self.par(inside.take().unwrap_or_default()),
+                TaskKind::Join => {
+                    let lanes = inside.take().unwrap_or_default();
+                    if !lanes.is_empty() {
+                        self.outside(&std::mem::take(&mut outside));
+                        self.par(lanes);
+                    }
+                }
                 _ => {
                     let (lane, rank) = (task.lane as usize, self.rank as usize);
                     take(task, &threads.threads[lane], &mut next[lane], |at, op| {
                         let timed = Timed { op, slot: schedule.of(rank, lane, at), lane: task.lane };
-                        match &mut inside {
-                            Some(lanes) => lanes.push(timed),
-                            None => self.operation(&timed, self.deal.outside()),
-                        }
+                        inside.as_mut().unwrap_or(&mut outside).push(timed);
                     });
                 }
             }
+        }
+        self.outside(&outside);
+    }
+
+    /// A stretch of statements outside `par`.
+    fn outside(&mut self, stretch: &[Timed]) {
+        let shares = self.deal.outside(stretch.iter().any(|timed| timed.op.kind.transfer().is_none()));
+        for timed in stretch {
+            self.operation(timed, &shares);
         }
     }
 
     /// The operations of a `par`, in the order of an execution where lanes share a block.
     fn par(&mut self, mut lanes: Vec<Timed>) {
-        if lanes.is_empty() {
-            return;
-        }
         self.must_meet = true;
         lanes.sort_by_key(|timed| (timed.slot.tick, timed.lane));
+        let last = lanes.iter().map(|timed| timed.lane).max().unwrap_or(0);
+        let shares: Vec<Vec<Share>> = (0..=last).map(|lane| self.deal.of_lane(lane)).collect();
         for timed in &lanes {
-            self.operation(timed, self.deal.of_lane(timed.lane));
+            self.operation(timed, &shares[timed.lane as usize]);
         }
         self.must_meet = true;
     }
 
-    /// An operation, by one block or by those that share it, each a part.
-    fn operation(&mut self, timed: &Timed, blocks: std::ops::Range<u32>) {
+    /// An operation, by the blocks that share it.
+    fn operation(&mut self, timed: &Timed, shares: &[Share]) {
         let at = timed.op.at;
         if std::mem::take(&mut self.must_meet) && self.dirty && self.blocks.len() > 1 {
             self.blocks.iter_mut().for_each(|block| block.meet(at));
         }
         self.dirty = true;
-        let (parts, shared) = (self.deal.parts, blocks.len() > 1);
-        for (part, block) in (0..).zip(blocks) {
-            let block = &mut self.blocks[block as usize];
-            let parts = if shared { part..part + 1 } else { 0..parts };
+        for share in shares {
+            let block = &mut self.blocks[share.block as usize];
             match timed.op.kind {
                 program::OpKind::ChannelNotifyRecord { peer, notify } => {
-                    for part in parts {
-                        block.record(Flag { peer, notify, part, step: timed.slot.step }, at);
-                    }
+                    block.record(Flag { peer, notify, part: share.flag, step: timed.slot.step }, at);
                 }
                 program::OpKind::ChannelNotifyWait { peer, notify } => {
-                    for part in parts {
-                        block.wait(Flag { peer, notify, part, step: timed.slot.step }, at);
-                    }
+                    block.wait(Flag { peer, notify, part: share.flag, step: timed.slot.step }, at);
                 }
                 kind => {
                     let (Some(transfer), Some((to, from))) = (kind.transfer(), kind.sides(self.rank)) else { continue };
                     let program::Transfer { dst, src, len, class } = *transfer;
                     let (dst, src) = (Gm { rank: to, cell: dst }, Gm { rank: from, cell: src });
-                    let part = shared.then_some(part);
-                    block.copy(Copy { dst, src, len, class, part, padded: true }, kind.reduces(), at);
+                    block.copy(Copy { dst, src, len, class, part: share.parts, padded: true }, kind.reduces(), at);
                 }
             }
         }

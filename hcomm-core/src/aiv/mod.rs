@@ -29,9 +29,9 @@ pub use check::{Options, check, report};
 pub use deal::{default_blocks, lanes};
 pub use json::SCHEMA;
 pub use listing::{Line, OneRank};
-pub use lower::{lower, lower_default};
-pub use product::{admits, admits_scope};
-pub use program::{Copy, Flag, Gm, Op, OpKind, Program, Rank, UnifiedBuffer};
+pub use lower::{lower, lower_default, uses_fit};
+pub use product::{admits, admits_kernel, admits_layout};
+pub use program::{Copy, Flag, Gm, Op, OpKind, Parts, Program, Rank, Sync, UnifiedBuffer};
 pub use tags::{MAX_COUNTER, MAX_STEPS, Tags};
 pub use translate::translate;
 

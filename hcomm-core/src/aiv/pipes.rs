@@ -12,8 +12,8 @@ use crate::operator::Buffer;
 /// What is under way in a block.
 #[derive(Debug, Default)]
 pub(super) struct Pipes {
-    /// Runs of chunks that copies write, of each buffer: the end of each by its start. They do not touch.
-    written: BTreeMap<(u32, Buffer), BTreeMap<u32, u32>>,
+    /// Runs of chunks that copies write: the end of each by its rank, buffer and start. They do not touch.
+    written: BTreeMap<(u32, Buffer, u32), u32>,
     /// Whether a flag was waited for, or all blocks, and a copy might start before that is over.
     met: bool,
 }
@@ -24,11 +24,26 @@ impl Pipes {
         self.met || self.writes(copy.src, copy.len) || self.writes(copy.dst, copy.len)
     }
 
+    /// What the copy needs a barrier for.
+    pub(super) fn what_is_before(&self, copy: &Copy) -> &'static str {
+        match (self.met, self.writes(copy.src, copy.len)) {
+            (true, _) => "the wait or SyncAll before it is over",
+            (false, true) => "the copy that writes what it reads is over",
+            (false, false) => "the copy that writes to the same chunk is over",
+        }
+    }
+
     /// Whether a copy under way writes one of the chunks.
     fn writes(&self, first: Gm, len: u32) -> bool {
-        let Some(runs) = self.written.get(&(first.rank, first.cell.buffer)) else { return false };
         let (start, end) = (first.cell.chunk, first.cell.chunk.saturating_add(len));
-        runs.range(..end).next_back().is_some_and(|(_, stop)| *stop > start)
+        end > 0 && self.last_before(first, end - 1).is_some_and(|(_, stop)| stop > start)
+    }
+
+    /// The last run in that memory that begins at a chunk or before it: start and end.
+    fn last_before(&self, memory: Gm, chunk: u32) -> Option<(u32, u32)> {
+        let (rank, buffer) = (memory.rank, memory.cell.buffer);
+        let mut runs = self.written.range((rank, buffer, 0)..=(rank, buffer, chunk));
+        runs.next_back().map(|((_, _, start), end)| (*start, *end))
     }
 
     /// Whether a record, or a meeting of all blocks, needs a barrier before it.
@@ -38,13 +53,13 @@ impl Pipes {
 
     /// A copy begins.
     pub(super) fn copy(&mut self, copy: &Copy) {
-        let runs = self.written.entry((copy.dst.rank, copy.dst.cell.buffer)).or_default();
+        let (rank, buffer) = (copy.dst.rank, copy.dst.cell.buffer);
         let (mut start, mut end) = (copy.dst.cell.chunk, copy.dst.cell.chunk.saturating_add(copy.len));
-        while let Some((&first, &stop)) = runs.range(..=end).next_back().filter(|(_, stop)| **stop >= start) {
-            runs.remove(&first);
+        while let Some((first, stop)) = self.last_before(copy.dst, end).filter(|(_, stop)| *stop >= start) {
+            self.written.remove(&(rank, buffer, first));
             (start, end) = (start.min(first), end.max(stop));
         }
-        runs.insert(start, end);
+        self.written.insert((rank, buffer, start), end);
     }
 
     /// A flag was waited for, or all blocks.

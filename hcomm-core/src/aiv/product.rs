@@ -1,44 +1,109 @@
-//! What AIV kernels of a product can do: scope, data types and reductions (facts 5.4 and 9.2).
+//! What AIV kernels of a product can do: scope, meetings, data types and reductions (facts 1.4, 3.4, 5.1, 5.4 and 9.2).
+//!
+//! Which *operators* HCCL itself offers by AIV on a product, and that its own make at most 16 launches, are choices of its
+//! selection and not of the engine: they do not bind an operator of one's own.
 
-use super::program::{OpKind, Program};
+use super::program::{Copy, Op, OpKind, Program, Sync};
 use crate::diag::{Code, Diagnostic};
 use crate::dtype::{DataType, ReduceOp};
-use crate::operator::Operator;
 use crate::product::Product;
 use crate::shape::Layout;
 
-/// The types that reduce kernels are there for: all but 64-bit integers by atomic copies.
-const REDUCED: [DataType; 7] =
-    [DataType::Int8, DataType::Int16, DataType::Int32, DataType::Int64, DataType::Fp16, DataType::Fp32, DataType::Bf16];
 /// The longest element that copy kernels move, in bytes: `fp64` goes as `uint64`.
 const MAX_ELEMENT: u32 = 8;
 
-/// Whether AIV kernels of the product reach all ranks of a layout: memory semantics end with the server on A2, and with
-/// the superpod on A3 and the 950.
+/// The types that reduce kernels are there for: those of the atomic modes, and on the 950 64-bit integers, which are
+/// loaded, combined and stored.
+const fn reduced(product: Product) -> &'static [DataType] {
+    use DataType::{Bf16, Fp16, Fp32, Int8, Int16, Int32, Int64};
+    match product {
+        Product::A2 | Product::A3 => &[Int8, Int16, Int32, Fp16, Fp32, Bf16],
+        Product::A950 => &[Int8, Int16, Int32, Int64, Fp16, Fp32, Bf16],
+    }
+}
+
+/// Where memory semantics end, with the server on A2 and with the superpod on A3 and the 950: which one every rank is in,
+/// and what it is called.
+fn scope(product: Product, layout: &Layout) -> (Vec<u32>, &'static str) {
+    let node = |rank: u32| layout.place(rank).0;
+    match product {
+        Product::A2 => ((0..layout.ranks()).map(node).collect(), "server"),
+        Product::A3 | Product::A950 => {
+            ((0..layout.ranks()).map(|rank| layout.pod_of(node(rank))).collect(), "superpod")
+        }
+    }
+}
+
+/// Whether kernels reach all ranks of a layout on a product.
 ///
 /// # Errors
 ///
 /// H402 with the rule.
-pub fn admits_scope(product: Product, layout: &Layout, operator: Operator) -> Result<(), Diagnostic> {
-    let (have, what, rule) = match product {
-        Product::A2 => (layout.nodes(), "nodes", "inside one server"),
-        Product::A3 | Product::A950 => (layout.pods(), "pods", "inside one superpod"),
-    };
-    if have <= 1 {
-        return Ok(());
+pub fn admits_layout(product: Product, layout: &Layout) -> Result<(), Diagnostic> {
+    let (within, rule) = scope(product, layout);
+    match (0..).zip(&within).find(|(_, place)| **place != within[0]) {
+        None => Ok(()),
+        Some((rank, _)) => {
+            let message = format!(
+                "AIV on {product} reaches peers inside one {rule} only, and rank {rank} is in another {rule} than rank 0"
+            );
+            let help = format!("use the engine ai-cpu, or the ranks of one {rule}");
+            Err(Diagnostic::new(Code::H402, message, None).with_help(help))
+        }
     }
-    let message =
-        format!("{operator} over {have} {what} is not offered by AIV on {product}, which reaches peers {rule} only");
-    Err(Diagnostic::new(Code::H402, message, None).with_help("use the engine ai-cpu, or the ranks of one of them"))
+}
+
+/// Whether a kernel can run on a product, whatever the type: its blocks reach the ranks that they name, and meet as they
+/// can there.
+///
+/// # Errors
+///
+/// H402 with the rule.
+pub fn admits_kernel(product: Product, program: &Program) -> Result<(), Diagnostic> {
+    let layout = &program.frame.shape.layout;
+    let at = |op: &Op| program.frame.source.spans.get(op.at.index()).copied();
+    let (within, rule) = scope(product, layout);
+    // A program from a file may name what is not there.
+    let place = |rank: u32| within.get(rank as usize);
+    let apart = |a: u32, b: u32| place(a).zip(place(b)).is_some_and(|(a, b)| a != b);
+    for (rank, _, op) in program.ops() {
+        let peer = match op.kind {
+            OpKind::Copy(Copy { dst, src, .. }) => {
+                if dst.rank == rank {
+                    src.rank
+                } else {
+                    dst.rank
+                }
+            }
+            OpKind::Record(flag) | OpKind::Wait(flag) => flag.peer,
+            OpKind::SyncAll if program.sync == Sync::Hard && Sync::of(product) == Sync::Soft => {
+                let message =
+                    format!("`SyncAll<true>` is a pipe barrier on {product}: no block waits for another one there");
+                let help = "let blocks meet by `SyncAll(gm, ub, blocks)`: lower the program for the product";
+                let refused = Diagnostic::new(Code::H402, message, at(op)).on(layout.ranks(), rank);
+                return Err(refused.with_help(help));
+            }
+            _ => continue,
+        };
+        if apart(rank, peer) {
+            let message = format!(
+                "AIV on {product} reaches peers inside one {rule} only, and rank {peer} is in another {rule} than rank {rank}"
+            );
+            let help = format!("use the engine ai-cpu, or the ranks of one {rule}");
+            return Err(Diagnostic::new(Code::H402, message, at(op)).with_help(help).on(layout.ranks(), rank));
+        }
+    }
+    Ok(())
 }
 
 /// Whether AIV kernels of the product can carry out a program on elements of a type.
 ///
 /// # Errors
 ///
-/// H402 for the scope, the type, or the first reduction that they cannot do.
+/// H402 for the kernel itself, the type, or the first reduction that they cannot do.
 pub fn admits(product: Product, program: &Program, dtype: DataType, reduce: ReduceOp) -> Result<(), Diagnostic> {
-    admits_scope(product, &program.frame.shape.layout, program.frame.operator)?;
+    admits_kernel(product, program)?;
+    product.admits_type(dtype)?;
     let fault = |message: String, at| Diagnostic::new(Code::H402, message, at);
     if dtype.size() > MAX_ELEMENT {
         let message = format!("{dtype} is not offered by AIV: its copies move elements of up to {MAX_ELEMENT} bytes");
@@ -51,10 +116,11 @@ pub fn admits(product: Product, program: &Program, dtype: DataType, reduce: Redu
                        become a copy";
         return Err(fault(message.into(), at).with_help("use sum, max or min, or the engine ai-cpu"));
     }
-    if !REDUCED.contains(&dtype) {
-        let types: Vec<&str> = REDUCED.iter().map(|dtype| dtype.name()).collect();
+    if !reduced(product).contains(&dtype) {
+        let types: Vec<&str> = reduced(product).iter().map(|dtype| dtype.name()).collect();
         let message = format!("{reduce} of {dtype} is not offered by AIV on {product}");
-        return Err(fault(message, at).with_help(format!("AIV reduces {}", types.join(", "))));
+        let help = format!("AIV reduces {} on {product}", types.join(", "));
+        return Err(fault(message, at).with_help(help));
     }
     if dtype == DataType::Int64 {
         return one_owner(program);
@@ -67,7 +133,7 @@ pub fn admits(product: Product, program: &Program, dtype: DataType, reduce: Redu
 fn one_owner(program: &Program) -> Result<(), Diagnostic> {
     let mut ordered = program.clone();
     ordered.frame.deterministic = true;
-    let unordered = super::check(&ordered, &super::Options { symmetric: true, cores: None });
+    let unordered = super::check(&ordered, &super::Options::default());
     match unordered.into_iter().find(|fault| fault.code == Code::H202) {
         None => Ok(()),
         Some(fault) => {

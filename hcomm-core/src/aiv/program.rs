@@ -1,6 +1,9 @@
 //! The lowered program for AIV: per rank, blocks of kernel operations.
 
+use std::collections::BTreeSet;
+
 use crate::ids::SpanId;
+use crate::product::Product;
 use crate::program::{self, Cell};
 
 use super::tags::Tags;
@@ -11,12 +14,14 @@ use super::{UB_DATA, UB_SIZE};
 pub struct Program {
     /// What does not depend on the engine: operator, shape, chunks, names of flags, source. Its `ranks` are empty.
     pub frame: program::Program,
-    /// How many parts a chunk is cut into where several blocks share a lane, at least 1. Flags have as many parts.
+    /// How many parts a chunk is cut into where several blocks share a statement, at least 1. Flags have at most as many.
     pub parts: u32,
     /// How the values of flags change from launch to launch.
     pub tags: Tags,
     /// How data goes through the Unified Buffer.
     pub ub: UnifiedBuffer,
+    /// How the blocks of a rank meet.
+    pub sync: Sync,
     /// One per rank, by rank.
     pub ranks: Vec<Rank>,
 }
@@ -28,6 +33,18 @@ pub struct UnifiedBuffer {
     pub piece: u32,
     /// Pieces that are under way at once: 1, or 2 with double buffering.
     pub buffers: u32,
+}
+
+/// How the blocks of a rank meet in `SyncAll`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Sync {
+    /// `SyncAll<true>()`, by the hardware: the 950's. HCCL's sample makes it a pipe barrier where it is compiled for the
+    /// cores of A2 and A3 (DAV_C220), which no block waits in for another one (facts 5.1).
+    #[default]
+    Hard,
+    /// `SyncAll(gm, ub, blocks)`, as HCCL's kernels for A3 have it: every block writes 32 bytes of global memory and polls
+    /// those of all others, through 32 bytes of its Unified Buffer for each.
+    Soft,
 }
 
 /// What one rank does.
@@ -61,7 +78,7 @@ pub enum OpKind {
     Record(Flag),
     /// Poll a flag of this rank's area until it has the value.
     Wait(Flag),
-    /// `SyncAll<true>`: wait until all blocks of this rank are there.
+    /// `SyncAll`: wait until all blocks of this rank are there, as [`Program::sync`] says.
     SyncAll,
 }
 
@@ -76,11 +93,38 @@ pub struct Copy {
     pub len: u32,
     /// The length class of the first chunk, as in [`program::Transfer`].
     pub class: u32,
-    /// Which part of every chunk; all of it if none.
-    pub part: Option<u32>,
+    /// Which parts of every chunk; all of it if none.
+    pub part: Option<Parts>,
     /// Whether lengths and addresses that are not multiples of 32 bytes go by `DataCopyPad`. A plain `DataCopy` cannot
     /// move them.
     pub padded: bool,
+}
+
+/// Neighbouring parts of a chunk, of [`Program::parts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Parts {
+    /// The first one.
+    pub first: u32,
+    /// How many, at least 1.
+    pub len: u32,
+}
+
+impl Parts {
+    /// Where in a chunk of so many bytes they begin, and their bytes, where it is cut into `parts`: whole 32 bytes, but
+    /// for the last part that is not empty.
+    pub const fn bytes(self, parts: u32, chunk: u64) -> (u64, u64) {
+        let parts = if parts == 0 { 1 } else { parts as u64 };
+        let unit = chunk.div_ceil(parts).next_multiple_of(super::BLOCK_SIZE);
+        let start = unit.saturating_mul(self.first as u64);
+        let start = if start < chunk { start } else { chunk };
+        let bytes = unit.saturating_mul(self.len as u64);
+        (start, if bytes < chunk - start { bytes } else { chunk - start })
+    }
+
+    /// The part after the last one.
+    pub const fn end(self) -> u32 {
+        self.first.saturating_add(self.len)
+    }
 }
 
 /// Chunks in the global memory of a rank: with memory semantics, a peer's is an address like any other.
@@ -103,6 +147,16 @@ pub struct Flag {
     pub part: u32,
     /// The use of the flag in the launch, from 0: [`Program::value`] makes the value of it.
     pub step: u32,
+}
+
+impl Sync {
+    /// How blocks meet on a product.
+    pub const fn of(product: Product) -> Sync {
+        match product {
+            Product::A2 | Product::A3 => Sync::Soft,
+            Product::A950 => Sync::Hard,
+        }
+    }
 }
 
 impl UnifiedBuffer {
@@ -133,7 +187,7 @@ impl OpKind {
             OpKind::PipeBarrier => "PipeBarrier<PIPE_ALL>",
             OpKind::Record(_) => "Record",
             OpKind::Wait(_) => "Wait",
-            OpKind::SyncAll => "SyncAll<true>",
+            OpKind::SyncAll => "SyncAll",
         }
     }
 }
@@ -149,6 +203,46 @@ impl Program {
         self.ranks.first().map_or(0, |rank| rank.blocks.len() as u32)
     }
 
+    /// The program for a product: its blocks meet as they can there.
+    #[must_use]
+    pub fn on(mut self, product: Product) -> Program {
+        self.sync = Sync::of(product);
+        self
+    }
+
+    /// The program with pieces of 95 KB, one read while the other is written.
+    #[must_use]
+    pub fn double_buffered(mut self) -> Program {
+        self.ub = UnifiedBuffer::DOUBLE;
+        self
+    }
+
+    /// Bytes of a block's Unified Buffer that it takes: pieces, two flags, and what `SyncAll` needs.
+    pub fn ub_bytes(&self) -> u64 {
+        let sync = match self.sync {
+            Sync::Hard => 0,
+            Sync::Soft => u64::from(self.num_blocks()) * u64::from(super::FLAG_SIZE),
+        };
+        self.ub.bytes() + sync
+    }
+
+    /// Whether a Unified Buffer holds all that, in pieces that a plain `DataCopy` moves.
+    pub fn ub_fits(&self) -> bool {
+        self.ub.fits() && self.ub_bytes() <= u64::from(UB_SIZE)
+    }
+
+    /// The flags of 32 bytes that a rank waits for, in its own memory.
+    pub fn flags_of(&self, rank: u32) -> u32 {
+        let ops = self.ranks.get(rank as usize).map_or(&[][..], |rank| &rank.blocks).iter().flatten();
+        let awaited: BTreeSet<(u32, u32, u32)> = ops
+            .filter_map(|op| match op.kind {
+                OpKind::Wait(flag) => Some((flag.peer, flag.notify, flag.part)),
+                _ => None,
+            })
+            .collect();
+        awaited.len() as u32
+    }
+
     /// Operations of all ranks, in one launch.
     pub fn num_ops(&self) -> u64 {
         self.ranks.iter().flat_map(|rank| &rank.blocks).map(|block| block.len() as u64).sum()
@@ -159,6 +253,15 @@ impl Program {
         (0..).zip(&self.ranks).flat_map(|(rank, blocks)| {
             (0..).zip(&blocks.blocks).flat_map(move |(block, ops)| ops.iter().map(move |op| (rank, block, op)))
         })
+    }
+
+    /// How many parts a flag has at most: one more than the last one that is named.
+    pub fn flag_parts(&self) -> u32 {
+        let parts = self.ops().filter_map(|(_, _, op)| match op.kind {
+            OpKind::Record(flag) | OpKind::Wait(flag) => Some(flag.part.saturating_add(1)),
+            _ => None,
+        });
+        parts.max().unwrap_or(1)
     }
 
     /// How many uses of one flag there are at most in a launch.

@@ -117,9 +117,10 @@ fn accesses(model: &Model<'_>, unordered: &Unordered<Clash>) -> Diagnostic {
     let span = |op: u32| words::span(model.program, model.op(op).at);
     let (early, late) = actors(model, first, second);
     let place = format!("{} of rank {owner}", bare_run(cell, 1));
+    let pass = words::pass(model.program);
     let message = if next {
         format!(
-            "race between two rounds on {place}: {late} {} in the next round while {early} may {} in this one",
+            "race between two {pass}s on {place}: {late} {} in the next {pass} while {early} may {} in this one",
             other.it(),
             touch.still()
         )

@@ -63,6 +63,7 @@ mod values;
 mod words;
 
 use crate::diag::Diagnostic;
+use crate::ids::SpanId;
 use crate::operator::Operator;
 use crate::program::Program;
 use findings::Findings;
@@ -71,6 +72,7 @@ use memory::Memory;
 use model::Model;
 use order::Order;
 use races::Context;
+use rustc_hash::FxHashSet;
 
 /// The most chunks of all buffers of all ranks that the checks take.
 pub const MAX_CELLS: u64 = 1 << 26;
@@ -78,13 +80,6 @@ pub const MAX_CELLS: u64 = 1 << 26;
 pub const MAX_MOVED: u64 = 1 << 26;
 /// The most operations that the checks take.
 pub const MAX_OPS: u64 = 1 << 30;
-
-/// What a program may do that it does not say itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Options {
-    /// Whether `input` and `output` are in symmetric windows, so that peers may reach them.
-    pub symmetric: bool,
-}
 
 /// What is wrong with a program.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -97,21 +92,46 @@ pub struct Report {
 }
 
 /// Everything that is wrong with the program: each distinct fault once, by place in the source.
-pub fn check(program: &Program, options: &Options) -> Vec<Diagnostic> {
-    Checked::new(program, options).diagnostics
+pub fn check(program: &Program) -> Vec<Diagnostic> {
+    Checked::new(program).diagnostics
 }
 
 /// What is wrong with the program if its input and output overlap as the operator defines it, and only then. Empty if
 /// the operator has no such form, or the program is wrong anyway.
-pub fn in_place(program: &Program, options: &Options) -> Vec<Diagnostic> {
-    report(program, options).in_place
+pub fn in_place(program: &Program) -> Vec<Diagnostic> {
+    report(program).in_place
 }
 
 /// [`check`] and [`in_place`] in one go.
-pub fn report(program: &Program, options: &Options) -> Report {
-    let checked = Checked::new(program, options);
+pub fn report(program: &Program) -> Report {
+    let checked = Checked::new(program);
     let in_place = if checked.diagnostics.is_empty() { checked.in_place() } else { Vec::new() };
     Report { diagnostics: checked.diagnostics, in_place }
+}
+
+/// What is wrong with the program whatever it computes: all but the result. For programs whose operator is not known,
+/// such as recorded ones; the operator then only says how many chunks there are.
+pub fn execution(program: &Program) -> Vec<Diagnostic> {
+    let mut findings = Findings::new(program);
+    structure::check(program, &mut findings);
+    let execution = if findings.is_empty() { execute(program, &mut findings) } else { None };
+    if let Some((model, matching)) = &execution {
+        execution_faults(program, model, matching, &mut findings);
+    }
+    findings.finish()
+}
+
+/// Notifies that are reused and accesses that race. The result has the statements that race.
+fn execution_faults(
+    program: &Program,
+    model: &Model<'_>,
+    matching: &Matching,
+    findings: &mut Findings<'_>,
+) -> FxHashSet<SpanId> {
+    let order = Order::new(model, matching);
+    reuse::check(model, matching, &order, findings);
+    let memory = Memory::new(program, false);
+    races::check(Context { model, matching, order: &order, memory: &memory, in_place: false }, findings)
 }
 
 /// A program after the checks.
@@ -123,18 +143,13 @@ struct Checked<'p> {
 }
 
 impl<'p> Checked<'p> {
-    fn new(program: &'p Program, options: &Options) -> Checked<'p> {
+    fn new(program: &'p Program) -> Checked<'p> {
         let mut findings = Findings::new(program);
-        structure::check(program, options, &mut findings);
+        structure::check(program, &mut findings);
         let execution = if findings.is_empty() { execute(program, &mut findings) } else { None };
         if let Some((model, matching)) = &execution {
-            let order = Order::new(model, matching);
-            reuse::check(model, matching, &order, &mut findings);
-            let memory = Memory::new(program, false);
-            let context = Context { model, matching, order: &order, memory: &memory, in_place: false };
-            let racy = races::check(context, &mut findings);
-            drop(order);
-            result::check(model, matching, &memory, &racy, &mut findings);
+            let racy = execution_faults(program, model, matching, &mut findings);
+            result::check(model, matching, &Memory::new(program, false), &racy, &mut findings);
             if program.operator == Operator::Barrier {
                 barrier::check(model, matching, &mut findings);
             }

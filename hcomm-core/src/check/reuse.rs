@@ -115,7 +115,8 @@ fn report(model: &Model<'_>, matching: &Matching, unordered: &Unordered<Early>, 
 fn set_again(model: &Model<'_>, matching: &Matching, wait: u32, record: u32, next: bool) -> Diagnostic {
     let span = |op| words::span(model.program, model.op(op).at);
     let previous = matching.mate(wait).unwrap_or(record);
-    let when = if next { " again in the next round" } else { " a second time" };
+    let again = format!(" again in the next {}", words::pass(model.program));
+    let when = if next { &*again } else { " a second time" };
     let message = format!(
         "{}{when}, and {} may not have taken the first one: a notify is one bit, so one of the two is lost",
         words::records(model, record),

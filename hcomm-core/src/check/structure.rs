@@ -4,20 +4,20 @@ use super::findings::Findings;
 use super::memory::Memory;
 use super::model::{Model, peer_of};
 use super::words::{self, run};
-use super::{MAX_MOVED, MAX_OPS, Options};
+use super::{MAX_MOVED, MAX_OPS};
 use crate::diag::{Code, Diagnostic};
 use crate::operator::Buffer;
 use crate::program::{Cell, Op, OpKind, Program, Transfer};
 
 /// Says what is out of range. If it says nothing, the other parts can take every number for granted.
-pub(super) fn check(program: &Program, options: &Options, findings: &mut Findings<'_>) {
+pub(super) fn check(program: &Program, findings: &mut Findings<'_>) {
     check_whole(program, findings);
     if !findings.is_empty() {
         return;
     }
     for (rank, queues) in (0u32..).zip(&program.ranks) {
         for op in queues.threads.iter().flatten() {
-            check_op(program, options, rank, queues.threads.len() as u32, op, findings);
+            check_op(program, rank, queues.threads.len() as u32, op, findings);
         }
     }
 }
@@ -64,7 +64,7 @@ fn check_whole(program: &Program, findings: &mut Findings<'_>) {
 }
 
 /// What an operation can be wrong about by itself. The kinds set faults with one code apart.
-fn check_op(program: &Program, options: &Options, rank: u32, threads: u32, op: &Op, findings: &mut Findings<'_>) {
+fn check_op(program: &Program, rank: u32, threads: u32, op: &Op, findings: &mut Findings<'_>) {
     let ranks = program.num_ranks();
     let at = findings.span(op.at);
     let mut fault = |code, kind, message: String, help: String| {
@@ -103,13 +103,12 @@ fn check_op(program: &Program, options: &Options, rank: u32, threads: u32, op: &
         fault(Code::H304, 3, message, "give every channel notify a name in the program's list".into());
     }
     if let (Some(transfer), Some((writes, reads))) = (op.kind.transfer(), op.kind.sides(rank)) {
-        check_transfer(program, options, rank, (writes, reads), transfer, &mut fault);
+        check_transfer(program, rank, (writes, reads), transfer, &mut fault);
     }
 }
 
 fn check_transfer(
     program: &Program,
-    options: &Options,
     rank: u32,
     (dst_rank, src_rank): (u32, u32),
     transfer: &Transfer,
@@ -142,7 +141,7 @@ fn check_transfer(
             );
             fault(Code::H303, kind, message, bounds_help(program, cell, chunks));
         }
-        if owner != rank && cell.buffer != Buffer::Scratch && !options.symmetric {
+        if owner != rank && cell.buffer != Buffer::Scratch && !program.symmetric {
             let message = format!("rank {rank} reaches into the {} of rank {owner}", cell.buffer);
             let help = "peers may touch only `scratch`: copy through it";
             fault(Code::H304, 4, message, help.into());

@@ -187,9 +187,10 @@ fn one_sided(model: &Model<'_>, counts: &Uneven, op: u32) -> Diagnostic {
         (
             format!("{}, and nobody waits for it", words::records(model, op)),
             format!(
-                "let {} wait for it, or leave the signal out: a notify that stays set lets a wait of the next round \
+                "let {} wait for it, or leave the signal out: a notify that stays set lets a wait of the next {} \
                  pass too early",
-                words::waiter(model, op)
+                words::waiter(model, op),
+                words::pass(model.program)
             ),
         )
     } else if records == 0 {

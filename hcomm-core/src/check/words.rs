@@ -15,6 +15,11 @@ pub(super) fn count(count: u32, noun: &str) -> String {
     format!("{count} {noun}{}", plural(count))
 }
 
+/// What comes after a pass of the program: another round, or if there is only one, another call.
+pub(super) fn pass(program: &Program) -> &'static str {
+    if program.symmetric && program.scratch == 0 { "call" } else { "round" }
+}
+
 /// `scratch[2]` or `scratch[2..5]`.
 pub(super) fn bare_run(cell: Cell, len: u32) -> String {
     let Cell { buffer, chunk } = cell;

@@ -75,6 +75,7 @@ impl<'a> Machine<'a> {
             }
         };
         let scratch = match spec.headers.scratch {
+            None if spec.headers.symmetric => 0,
             None => split * spec.operator.largest_slots(ranks),
             Some(scratch) => {
                 let value = tri!(context.eval(scratch, &vars, &mut budget));

@@ -17,6 +17,7 @@ fn program(operator: Operator, ranks: u32, split: u32, scratch: u32) -> Program 
         split,
         scratch,
         deterministic: false,
+        symmetric: false,
         notifies: Vec::new(),
         source: Default::default(),
         ranks: Vec::new(),
@@ -245,4 +246,28 @@ fn too_small_a_buffer_says_what_it_needs() {
     assert!(Rounds::new(&program, 1, 4, 1280).is_ok());
     let error = Rounds::new(&program, MAX_COUNT + 1, 4, 1280).unwrap_err();
     assert_eq!(error, SizeError::Counts(CountsError::TooLarge { elements: MAX_COUNT + 1 }));
+}
+
+#[test]
+fn symmetric_programs_without_scratch_take_one_round() {
+    let (count, element) = (1 << 30, 4);
+    let mut windows = program(Operator::AllGather, 2, 1, 0);
+    windows.symmetric = true;
+    let whole = Rounds::new(&windows, count, element, DEFAULT_HCCL_BUFFER).unwrap();
+    assert_eq!((whole.rounds, whole.round(0).piece()), (1, (0, 4 << 30)));
+    // A transfer is cut where it is longer than the hardware takes.
+    let output = Cell { buffer: Buffer::Output, chunk: 1 };
+    let transfer = Transfer { dst: output, ..Transfer::NONE };
+    let lens: Vec<u64> = whole.round(0).segments(&transfer, 0, 1).iter().map(|segment| segment.len).collect();
+    assert_eq!(lens, [MAX_TRANSFER; 16]);
+    // With scratch, or without windows, the rounds stay.
+    windows.scratch = 1;
+    assert_eq!(Rounds::new(&windows, count, element, DEFAULT_HCCL_BUFFER).unwrap().rounds, 21);
+    let plain = program(Operator::AllGather, 2, 1, 0);
+    assert_eq!(Rounds::new(&plain, count, element, DEFAULT_HCCL_BUFFER).unwrap().rounds, 16);
+    // No data, and all that there can be.
+    windows.scratch = 0;
+    for count in [0, 1, MAX_COUNT] {
+        assert_eq!(Rounds::new(&windows, count, element, DEFAULT_HCCL_BUFFER).unwrap().rounds, 1);
+    }
 }

@@ -85,7 +85,7 @@ pub struct Headers<'a> {
     pub split: Option<ExprId>,
     /// `scratch: expr;` cells of scratch.
     pub scratch: Option<ExprId>,
-    /// `memory: symmetric;` peers may reach `input` and `output`.
+    /// `memory: symmetric;` peers may reach `input` and `output`, and scratch is by default none.
     pub symmetric: bool,
     /// `deterministic;` no two unordered reductions into one chunk.
     pub deterministic: bool,
@@ -498,6 +498,11 @@ impl Spec<'_> {
     pub fn span(&self, span: SpanId) -> Span {
         let nowhere = Span { line: 1, column: 1, end_line: 1, end_column: 1 };
         self.spans.get(span.index()).or(self.spans.first()).copied().unwrap_or(nowhere)
+    }
+
+    /// Whether the algorithm is for an engine: every one will do if it names none.
+    pub fn offers(&self, engine: Engine) -> bool {
+        self.headers.engines.is_empty() || self.headers.engines.contains(&engine)
     }
 
     /// The largest rank count that the algorithm may be instantiated for.

@@ -1,12 +1,12 @@
 //! Correct programs: no diagnostics.
 
-use hcomm_core::check::{Options, check};
+use hcomm_core::check::check;
 use hcomm_core::program::Program;
 
 use crate::builders::*;
 
 fn accepts(program: &Program) {
-    let found = check(program, &Options::default());
+    let found = check(program);
     assert!(found.is_empty(), "{} at {} ranks: {found:#?}", program.operator, program.num_ranks());
 }
 

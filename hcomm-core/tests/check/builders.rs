@@ -51,6 +51,7 @@ pub(crate) fn program(operator: Operator, ranks: u32, split: u32, scratch: u32) 
         split,
         scratch,
         deterministic: false,
+        symmetric: false,
         notifies: vec!["ready".into(), "done".into(), "spare".into()],
         source: Source {
             file: "test.rs".into(),

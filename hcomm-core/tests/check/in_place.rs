@@ -1,6 +1,6 @@
 //! Programs whose input and output overlap as the operator defines it.
 
-use hcomm_core::check::{Options, in_place, report};
+use hcomm_core::check::{in_place, report};
 use hcomm_core::diag::Code;
 use hcomm_core::operator::Operator;
 use hcomm_core::program::Program;
@@ -9,7 +9,7 @@ use crate::builders::*;
 use crate::reject::told;
 
 fn faults(program: &Program) -> Vec<(Code, u32)> {
-    let found = in_place(program, &Options::default());
+    let found = in_place(program);
     found.iter().map(|fault| (fault.code, fault.at.map_or(0, |at| at.line))).collect()
 }
 
@@ -52,7 +52,7 @@ fn reduces_into_output() -> Program {
 #[test]
 fn an_input_that_is_read_after_the_output_is_written_breaks() {
     let p = reduces_into_output();
-    let both = report(&p, &Options::default());
+    let both = report(&p);
     assert_eq!(both.diagnostics, []);
     assert_eq!(faults(&p), [(Code::H303, 7)]);
     insta::assert_snapshot!(told(&both.in_place));
@@ -112,7 +112,7 @@ fn a_lane_reads_the_input_while_another_writes_the_output() {
         join(&mut p, rank, 8, 2);
         on(&mut p, rank, 0).reduce(11, one(output(0), scratch(0)));
     }
-    let both = report(&p, &Options::default());
+    let both = report(&p);
     assert_eq!(both.diagnostics, []);
     assert_eq!(faults(&p), [(Code::H201, 10)]);
     insta::assert_snapshot!(told(&both.in_place));

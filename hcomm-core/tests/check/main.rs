@@ -10,3 +10,4 @@ mod oracle;
 mod reject;
 mod source;
 mod wild;
+mod windows;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hcomm_core::check::{Options, check};
+use hcomm_core::check::check;
 use hcomm_core::program::{Op, OpKind, Program, Transfer};
 
 use crate::builders::*;
@@ -171,13 +171,12 @@ struct Tally {
 
 /// Compares the checks with the oracle on all mutants of a program that both accept.
 fn compare(name: &str, program: &Program, states: usize, tries: u64) -> Tally {
-    let options = Options::default();
-    assert_eq!(check(program, &options), []);
+    assert_eq!(check(program), []);
     assert!(!matches!(truth(program, states, tries), Truth::Harmful(_)), "{name}");
     let mut tally = Tally::default();
     let mut wrong: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (change, mutant) in mutants(program) {
-        let found = check(&mutant, &options);
+        let found = check(&mutant);
         // What no machine would run is the checks' to refuse.
         if found.iter().any(|fault| fault.message.contains("outside") || fault.message.contains("itself as a peer")) {
             continue;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hcomm_core::check::{Options, check};
+use hcomm_core::check::check;
 use hcomm_core::diag::{Code, Diagnostic};
 use hcomm_core::operator::Operator;
 use hcomm_core::program::{Op, OpKind, Program};
@@ -11,7 +11,7 @@ use crate::builders::*;
 
 /// Codes and lines.
 fn faults(program: &Program) -> Vec<(Code, u32)> {
-    check(program, &Options::default()).iter().map(|fault| (fault.code, fault.at.map_or(0, |at| at.line))).collect()
+    check(program).iter().map(|fault| (fault.code, fault.at.map_or(0, |at| at.line))).collect()
 }
 
 /// As a person reads them.
@@ -32,7 +32,7 @@ pub(crate) fn told(found: &[Diagnostic]) -> String {
 }
 
 fn told_of(program: &Program) -> String {
-    told(&check(program, &Options::default()))
+    told(&check(program))
 }
 
 /// Keeps the operations that the test likes.
@@ -246,13 +246,14 @@ fn a_symmetric_program_writes_before_and_after_its_peers_turn() {
     let mut p = program(Operator::SendRecv, 2, 1, 0);
     on(&mut p, 0, 0).write(1, 1, one(output(0), input(0)));
     on(&mut p, 1, 0);
-    let symmetric = Options { symmetric: true };
-    insta::assert_snapshot!(told(&check(&p, &symmetric)));
+    p.symmetric = true;
+    insta::assert_snapshot!(told(&check(&p)));
     on(&mut p, 0, 0).signal(2, 1, DONE);
     on(&mut p, 1, 0).signal(3, 0, READY).wait(4, 0, DONE);
     p.ranks[0].threads[0]
         .insert(0, Op { kind: OpKind::ChannelNotifyWait { peer: 1, notify: READY }, at: hcomm_core::ids::SpanId(5) });
-    assert_eq!(check(&p, &symmetric), []);
+    assert_eq!(check(&p), []);
+    p.symmetric = false;
     assert_eq!(faults(&p), [(Code::H304, 1)]);
 }
 

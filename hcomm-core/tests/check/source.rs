@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hcomm_core::check::{Options, Report, report};
+use hcomm_core::check::{Report, report};
 use hcomm_core::diag::Diagnostic;
 use hcomm_core::instance::instantiate;
 use hcomm_core::lower::aicpu::lower;
@@ -134,7 +134,7 @@ fn the_library_holds_at_many_ranks() {
             parsed[0].spec.with_spec(|spec| {
                 let mut shape = Some(Shape::first_roles(Layout::flat(ranks).unwrap()));
                 while let Some(roles) = shape {
-                    let report = report(&lower(&instantiate(spec, &roles).unwrap()), &Options::default());
+                    let report = report(&lower(&instantiate(spec, &roles).unwrap()));
                     assert_eq!(report, Report::default(), "{name} at {ranks} ranks");
                     shape = roles.next_roles(spec.operator);
                 }

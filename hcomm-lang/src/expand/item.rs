@@ -30,7 +30,7 @@ pub(crate) fn item(parsed: &Parsed) -> TokenStream {
             /// If the algorithm cannot run on this many ranks. In a `const` that is a compile error.
             #[must_use]
             #[track_caller]
-            pub const fn resources(ranks: u32) -> ::hcomm::__private::Resources {
+            pub const fn resources(ranks: ::core::primitive::u32) -> ::hcomm::__private::Resources {
                 ::hcomm::__private::resources(&Self::SPEC, ranks)
             }
 
@@ -42,7 +42,7 @@ pub(crate) fn item(parsed: &Parsed) -> TokenStream {
             /// compile error.
             #[must_use]
             #[track_caller]
-            pub const fn resources_at(ranks: u32, rank: u32) -> ::hcomm::__private::Resources {
+            pub const fn resources_at(ranks: ::core::primitive::u32, rank: ::core::primitive::u32) -> ::hcomm::__private::Resources {
                 ::hcomm::__private::resources_at(&Self::SPEC, ranks, rank)
             }
 
@@ -54,7 +54,7 @@ pub(crate) fn item(parsed: &Parsed) -> TokenStream {
             /// `const` that is a compile error.
             #[must_use]
             #[track_caller]
-            pub const fn plan(ranks: u32) -> ::hcomm::__private::Plan {
+            pub const fn plan(ranks: ::core::primitive::u32) -> ::hcomm::__private::Plan {
                 ::hcomm::__private::plan(&Self::SPEC, ranks)
             }
         }

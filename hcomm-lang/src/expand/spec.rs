@@ -22,7 +22,7 @@ pub(super) fn spec(spec: &SpecBuf) -> TokenStream {
         use ::hcomm::__private::*;
         const LAYOUTS: &[Layout] = #layouts;
         const SPANS: &[Span] = #spans;
-        const COUNTED: &[(u32, Resources)] = #counted;
+        const COUNTED: &[(::core::primitive::u32, Resources)] = #counted;
         Spec {
             name: #name,
             snake: #snake,

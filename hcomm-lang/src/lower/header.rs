@@ -1,12 +1,14 @@
 //! Headers.
 
+use hcomm_core::operator::Operator;
 use hcomm_core::shape::{Layout, MAX_RANKS};
-use hcomm_core::spec::BudgetField;
+use hcomm_core::spec::{BudgetField, Engine};
 
 use super::{Lower, Region};
 use crate::ConstBudget;
 use crate::ast::{Headers, Limit, Verify};
 use crate::errors::TokenSpan;
+use crate::words;
 
 /// Rank counts that are verified without a `verify` header.
 pub(super) const DEFAULT_VERIFY: (u32, u32) = (2, 8);
@@ -22,12 +24,31 @@ impl Lower<'_> {
             self.region = Region::Header("scratch");
             self.spec.scratch = Some(self.int(scratch, "`scratch`"));
         }
-        self.spec.symmetric = headers.symmetric;
         self.spec.deterministic = headers.deterministic;
         self.spec.max_ranks = headers.max_ranks;
-        self.spec.engines = headers.engines;
+        self.spec.engines = headers.engines.iter().map(|(engine, _)| *engine).collect();
+        if let Some(at) = headers.symmetric {
+            self.symmetric(at, &headers.engines);
+        }
         self.verify(headers.verify);
         self.budget(headers.budget)
+    }
+
+    /// `memory: symmetric;`: what HCCL uses windows for, and the engine that has them.
+    fn symmetric(&mut self, at: TokenSpan, engines: &[(Engine, TokenSpan)]) {
+        self.spec.symmetric = true;
+        if let Some(operator) = self.operator.filter(|operator| !operator.has_windows()) {
+            let with: Vec<&str> = Operator::ALL.into_iter().filter(|op| op.has_windows()).map(Operator::name).collect();
+            let message = format!("symmetric windows are not for {operator}");
+            let help =
+                format!("operators with windows: {}; others move the data through `scratch`", words::list(&with));
+            self.errors.push_help(at, message, help);
+        }
+        if let Some((_, aiv)) = engines.iter().find(|(engine, _)| *engine == Engine::Aiv) {
+            let help = "leave `aiv` out, or move the data through `scratch`";
+            self.errors.push_help(*aiv, "symmetric windows are for the engine `ai_cpu` only", help);
+        }
+        self.spec.engines = vec![Engine::AiCpu];
     }
 
     fn verify(&mut self, verify: Option<(Verify, TokenSpan)>) {

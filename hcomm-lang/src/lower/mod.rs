@@ -28,7 +28,7 @@ pub(crate) fn lower(algorithm: ast::Algorithm, file: &str, errors: &mut Errors) 
     let mut lower = Lower {
         errors,
         operator,
-        symmetric: headers.symmetric,
+        symmetric: headers.symmetric.is_some(),
         spec: empty_spec(&ident, operator, doc, file),
         tokens: Vec::new(),
         span_ids: HashMap::new(),

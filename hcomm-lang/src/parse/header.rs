@@ -69,12 +69,7 @@ impl Parser<'_, '_> {
         let Some(at) = self.eat_word("symmetric") else {
             return Err(self.expected("`symmetric`"));
         };
-        headers.symmetric = true;
-        self.errors.push_help(
-            at,
-            "not offered yet: symmetric memory",
-            "move the data through `scratch` for now and leave this header out",
-        );
+        headers.symmetric = Some(at);
         Ok(())
     }
 
@@ -190,10 +185,10 @@ impl Parser<'_, '_> {
     fn engine(&mut self, ident: &Ident, headers: &mut Headers) {
         let (word, at) = (ident.to_string(), ident.span().into());
         match words::ENGINES.into_iter().find(|engine| engine.name() == word) {
-            Some(engine) if headers.engines.contains(&engine) => {
+            Some(engine) if headers.engines.iter().any(|(known, _)| *known == engine) => {
                 self.errors.push(at, format_args!("the engine `{word}` is there twice"));
             }
-            Some(engine) => headers.engines.push(engine),
+            Some(engine) => headers.engines.push((engine, at)),
             None => {
                 let help = words::one_of(&word, &words::ENGINES.map(Engine::name));
                 self.errors.push_help(at, format_args!("unknown engine `{word}`"), help);

@@ -1,6 +1,6 @@
 //! A copy as the pieces that go through the Unified Buffer.
 
-use hcomm_core::aiv::{BLOCK_SIZE, Copy};
+use hcomm_core::aiv::Copy;
 use hcomm_core::program::{Cell, Transfer};
 use hcomm_core::sizes::{Round, Segment, Segments};
 
@@ -10,7 +10,7 @@ pub(crate) struct Pieces {
     round: Round,
     copy: Copy,
     /// Parts of a chunk, and length classes.
-    parts: u64,
+    parts: u32,
     classes: u32,
     /// Bytes of a piece.
     piece: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Pieces {
 
 impl Pieces {
     pub(crate) fn new(round: &Round, copy: &Copy, parts: u32, classes: u32, piece: u64) -> Pieces {
-        let (round, parts) = (round.clone(), u64::from(parts.max(1)));
+        let round = round.clone();
         Pieces { round, copy: *copy, parts, classes: classes.max(1), piece, next: 0, segments: None, rest: None }
     }
 
@@ -43,12 +43,11 @@ impl Pieces {
         Some(self.round.segments_iter(&transfer, dst.rank, src.rank))
     }
 
-    /// The part of a chunk that the copy moves: whole 32 bytes, but for the last one that is not empty.
+    /// The parts of a chunk that the copy moves.
     fn part(&self, chunk: Segment) -> Segment {
-        let Some(part) = self.copy.part else { return chunk };
-        let unit = chunk.len.div_ceil(self.parts).next_multiple_of(BLOCK_SIZE);
-        let start = unit.saturating_mul(u64::from(part)).min(chunk.len);
-        Segment { dst: chunk.dst + start, src: chunk.src + start, len: unit.min(chunk.len - start) }
+        let Some(parts) = self.copy.part else { return chunk };
+        let (start, len) = parts.bytes(self.parts, chunk.len);
+        Segment { dst: chunk.dst + start, src: chunk.src + start, len }
     }
 }
 

@@ -161,8 +161,8 @@ fn well_formed(program: &Program) -> Result<(), ProgramFault> {
         }
     }
     let ub = &program.ub;
-    if !ub.fits() {
-        let (buffers, piece, need) = (ub.buffers, ub.piece, ub.bytes());
+    if !program.ub_fits() {
+        let (buffers, piece, need) = (ub.buffers, ub.piece, program.ub_bytes());
         return Err(ProgramFault::UnifiedBuffer { buffers, piece, need, have: UB_SIZE });
     }
     if program.parts == 0 || program.parts > MAX_PARTS {
@@ -189,7 +189,13 @@ fn operation(program: &Program, rank: u32, op: &Op) -> Result<Option<FlagKey>, O
             if to != rank && from != rank {
                 return Err(OperationFault::Ends { to, from });
             }
-            part.map_or(Ok(()), check_part)?;
+            if let Some(part) = part {
+                check_part(part.first)?;
+                check_part(part.end().max(1) - 1)?;
+                if part.len == 0 {
+                    return Err(OperationFault::Part { part: part.end(), parts: program.parts });
+                }
+            }
             check_transfer(&program.frame, &Transfer { dst: dst.cell, src: src.cell, len, class }, to, from)?;
             Ok(None)
         }

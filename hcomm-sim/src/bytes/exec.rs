@@ -7,7 +7,7 @@ use crate::bytes::space::Space;
 use crate::bytes::verify::Verifier;
 use crate::bytes::{Finished, Observer, combine, stuck};
 use crate::error::{Place, RunError};
-use crate::report::{Events, NotifyEvent, NotifyName, UninitialisedRead};
+use crate::report::{Events, Moved, NotifyEvent, NotifyName, UninitialisedRead};
 use crate::scheduler::{Scheduler, Turn};
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::operator::Buffer;
@@ -30,6 +30,7 @@ pub(crate) struct Engine<'p, 'o> {
     meter: Rc<Meter>,
     poison: Rc<Bytes>,
     pub(crate) operations: u64,
+    pub(crate) moved: Moved,
     pub(crate) uninitialised: Events<UninitialisedRead>,
     pub(crate) overlaps: Events<Place>,
     pub(crate) lost_records: Events<NotifyEvent>,
@@ -123,6 +124,7 @@ impl<'p, 'o> Engine<'p, 'o> {
             meter,
             poison: Rc::new(Bytes::Poison),
             operations: 0,
+            moved: Moved::default(),
             uninitialised: Events::new(),
             overlaps: Events::new(),
             lost_records: Events::new(),
@@ -310,6 +312,7 @@ impl<'p, 'o> Engine<'p, 'o> {
     /// Reads the source of a segment. What nothing has written becomes poison.
     fn fetch(&mut self, thread: u32, moved: Move<'_>, segment: Segment) {
         self.operations += 1;
+        self.moved.add(moved.to, moved.from, segment.len);
         let Cell { buffer, .. } = moved.transfer.src;
         let place = self.space.place(moved.from, buffer);
         self.source.clear();

@@ -121,6 +121,7 @@ pub fn run_with(
         repeat,
         rounds: number,
         operations: engine.operations,
+        moved: engine.moved,
         bytes_checked: engine.verifier.bytes_checked,
         bytes_identical: engine.verifier.bytes_identical,
         hang: engine.hang(),

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Cluster, Engine, Fabric, Level, Scope};
+use super::{Aiv, Cluster, Engine, Fabric, Level, Scope};
 use hcomm_core::product::Product;
 use hcomm_core::shape::Layout;
 
@@ -35,6 +35,8 @@ struct File {
     #[serde(default)]
     engine: EngineFile,
     #[serde(default)]
+    aiv: AivFile,
+    #[serde(default)]
     level: Vec<Spanned<LevelFile>>,
 }
 
@@ -51,6 +53,20 @@ struct EngineFile {
     local_reduce_gbps: Option<Spanned<f64>>,
     inline_reduce_gbps: Option<Spanned<f64>>,
     ai_cpu_reduce_gbps: Option<Spanned<f64>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct AivFile {
+    launch_us: Option<Spanned<f64>>,
+    copy_us: Option<Spanned<f64>>,
+    record_us: Option<Spanned<f64>>,
+    poll_us: Option<Spanned<f64>>,
+    sync_us: Option<Spanned<f64>>,
+    barrier_us: Option<Spanned<f64>>,
+    load_gbps: Option<Spanned<f64>>,
+    store_gbps: Option<Spanned<f64>>,
+    atomic_gbps: Option<Spanned<f64>>,
 }
 
 #[derive(Deserialize)]
@@ -111,8 +127,9 @@ impl Cluster {
         }
         let dies = reader.count(file.dies.as_ref(), "dies")?;
         let engine = reader.engine(&file.engine)?;
+        let aiv = reader.aiv(&file.aiv)?;
         let (name, about) = (file.name, file.about.unwrap_or_default());
-        let cluster = Cluster { name, about, product, layout, dies, engine, levels };
+        let cluster = Cluster { name, about, product, layout, dies, engine, aiv, levels };
         cluster.admits(&layout).map_err(|message| reader.at(&file.layout, message))?;
         Ok(cluster)
     }
@@ -191,6 +208,24 @@ impl Reader<'_> {
             local_reduce: self.rate(file.local_reduce_gbps.as_ref(), "local_reduce_gbps")?,
             inline_reduce: self.rate(file.inline_reduce_gbps.as_ref(), "inline_reduce_gbps")?,
             ai_cpu_reduce: self.rate(file.ai_cpu_reduce_gbps.as_ref(), "ai_cpu_reduce_gbps")?,
+        })
+    }
+
+    fn aiv(&self, file: &AivFile) -> Result<Aiv, ClusterError> {
+        let store = self.rate(file.store_gbps.as_ref(), "store_gbps")?;
+        Ok(Aiv {
+            launch: self.time(file.launch_us.as_ref(), "launch_us")?,
+            copy: self.time(file.copy_us.as_ref(), "copy_us")?,
+            record: self.time(file.record_us.as_ref(), "record_us")?,
+            poll: self.time(file.poll_us.as_ref(), "poll_us")?,
+            sync: self.time(file.sync_us.as_ref(), "sync_us")?,
+            barrier: self.time(file.barrier_us.as_ref(), "barrier_us")?,
+            load: self.rate(file.load_gbps.as_ref(), "load_gbps")?,
+            store,
+            atomic: match &file.atomic_gbps {
+                None => store,
+                given => self.rate(given.as_ref(), "atomic_gbps")?,
+            },
         })
     }
 

@@ -13,7 +13,7 @@ use hcomm_core::product::Product;
 use hcomm_core::shape::Layout;
 
 pub use file::ClusterError;
-pub use network::{Link, LinkId, MAX_HOPS, Network, PathId, Route};
+pub use network::{Link, LinkId, MAX_HOPS, Network, PathId, Route, Side, ThroughCore};
 
 /// A modelled cluster.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +28,10 @@ pub struct Cluster {
     pub layout: Layout,
     /// Ranks of a device, at least 1: dies that a level of scope `device` joins.
     pub dies: u32,
-    /// What operations cost.
+    /// What operations of the AI CPU cost, and what a rank's memory gives.
     pub engine: Engine,
+    /// What operations of a Vector core cost.
+    pub aiv: Aiv,
     /// How ranks are joined, from the narrowest scope to the widest.
     pub levels: Vec<Level>,
 }
@@ -57,6 +59,30 @@ pub struct Engine {
     pub inline_reduce: f64,
     /// How fast the AI CPU reduces what the hardware does not.
     pub ai_cpu_reduce: f64,
+}
+
+/// What operations of a Vector core (a block of an AIV kernel) cost. Times in nanoseconds, rates in GB/s; a rate of
+/// infinity is no limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aiv {
+    /// Before the first operation of a kernel: every round is a launch.
+    pub launch: f64,
+    /// To start a copy, once for each run that lies in one place at both ends.
+    pub copy: f64,
+    /// To write a flag, with the pipe barriers around it.
+    pub record: f64,
+    /// To read a flag once: a wait polls, so that it ends with the first poll that begins when the flag is there.
+    pub poll: f64,
+    /// From the last block's `SyncAll` until all go on.
+    pub sync: f64,
+    /// A pipe barrier, beside the end of the copies before it.
+    pub barrier: f64,
+    /// How fast a core loads from global memory into its Unified Buffer.
+    pub load: f64,
+    /// How fast it stores.
+    pub store: f64,
+    /// How fast it stores in an atomic mode.
+    pub atomic: f64,
 }
 
 /// Links of one kind.
@@ -139,6 +165,21 @@ impl Engine {
         local_reduce: f64::INFINITY,
         inline_reduce: f64::INFINITY,
         ai_cpu_reduce: f64::INFINITY,
+    };
+}
+
+impl Aiv {
+    /// Operations that cost nothing: what is left is the time on links.
+    pub const FREE: Aiv = Aiv {
+        launch: 0.0,
+        copy: 0.0,
+        record: 0.0,
+        poll: 0.0,
+        sync: 0.0,
+        barrier: 0.0,
+        load: f64::INFINITY,
+        store: f64::INFINITY,
+        atomic: f64::INFINITY,
     };
 }
 

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::{Cluster, Fabric};
 
-/// The most links that a transfer holds at once: port, node, node, port.
-pub const MAX_HOPS: usize = 4;
+/// The most links that a transfer holds at once: core, port, node, node, port.
+pub const MAX_HOPS: usize = 5;
 
 /// A link by its number in the [`Network`].
 pub type LinkId = u32;
@@ -63,6 +63,66 @@ pub enum Link {
     Inline(u32),
     /// The arithmetic of a rank's AI CPU.
     AiCpu(u32),
+    /// A Vector core that carries the data of a path through its Unified Buffer.
+    Core {
+        /// The rank.
+        rank: u32,
+        /// The block.
+        block: u32,
+        /// The path of the data.
+        path: PathId,
+    },
+}
+
+/// How data goes through a Vector core.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThroughCore {
+    /// GB/s into the Unified Buffer and out of it, apart from links.
+    pub load: f64,
+    /// See [`load`](Self::load).
+    pub store: f64,
+    /// Which of the two goes over the path.
+    pub side: Side,
+    /// Whether one piece is loaded while another one is stored.
+    pub overlaps: bool,
+}
+
+/// Which part of a copy goes over links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Loading: the source is elsewhere.
+    Load,
+    /// Storing: the destination is elsewhere.
+    Store,
+    /// Neither: both are in the rank's memory, which its copies share.
+    Neither,
+}
+
+impl ThroughCore {
+    /// Load and store rates where the path gives `gbps`.
+    fn rates(&self, gbps: f64) -> (f64, f64) {
+        match self.side {
+            Side::Load => (self.load.min(gbps), self.store),
+            Side::Store => (self.load, self.store.min(gbps)),
+            Side::Neither => (self.load, self.store),
+        }
+    }
+
+    /// What a copy gets that has the path to itself: pieces are loaded and stored in turn, or at once.
+    fn most(&self, gbps: f64) -> f64 {
+        let (load, store) = self.rates(gbps);
+        if self.overlaps { load.min(store) } else { 1.0 / (1.0 / load + 1.0 / store) }
+    }
+}
+
+/// A path through a core.
+#[derive(Clone, Copy, Debug)]
+struct CorePath {
+    through: ThroughCore,
+    /// The path without the core, the one with it, and the link that the core is.
+    base: PathId,
+    path: PathId,
+    link: LinkId,
 }
 
 /// The links that a transfer holds at once, and what it takes beside them.
@@ -92,6 +152,9 @@ pub struct Network<'c> {
     paths: FxHashMap<(u32, u32), PathId>,
     /// By the one link of it.
     single: FxHashMap<Link, PathId>,
+    /// By the link that the core is.
+    cores: FxHashMap<Link, PathId>,
+    core_paths: Vec<CorePath>,
 }
 
 impl Route {
@@ -109,8 +172,9 @@ impl<'c> Network<'c> {
     /// In words, if the cluster does not join the ranks of the layout.
     pub fn new(cluster: &'c Cluster, layout: Layout) -> Result<Network<'c>, String> {
         cluster.admits(&layout)?;
-        let (numbers, paths, single) = Default::default();
-        Ok(Network { cluster, layout, links: Vec::new(), numbers, routes: Vec::new(), paths, single })
+        let (numbers, paths, single, cores) = Default::default();
+        let (links, routes, core_paths) = Default::default();
+        Ok(Network { cluster, layout, links, numbers, routes, paths, single, cores, core_paths })
     }
 
     /// The path from a rank to another one. Both are below the layout's ranks.
@@ -152,6 +216,36 @@ impl<'c> Network<'c> {
         path
     }
 
+    /// A path whose data go through a core, which is a link of their own that no other copy shares.
+    pub fn through_core(&mut self, (rank, block): (u32, u32), base: PathId, through: ThroughCore) -> PathId {
+        let link = Link::Core { rank, block, path: base };
+        if let Some(path) = self.cores.get(&link) {
+            return *path;
+        }
+        let route = self.routes[base as usize];
+        let gbps = through.most(route.gbps);
+        let path = if gbps < route.gbps {
+            let mut links: Vec<(Link, f64)> = route.hops().iter().map(|hop| self.links[*hop as usize]).collect();
+            links.push((link, gbps));
+            let path = self.add(&links, route.latency, route.notify_latency);
+            let link = self.links.len() as LinkId - 1;
+            self.core_paths.push(CorePath { through, base, path, link });
+            path
+        } else {
+            base
+        };
+        self.cores.insert(link, path);
+        path
+    }
+
+    /// Nanoseconds a byte that the first piece (or the last one) takes by itself before (or after) loading and storing
+    /// go on at once, and whether it is the first. Zero where they do not.
+    pub fn fill(&self, through: &ThroughCore, base: PathId) -> (f64, bool) {
+        let (load, store) = through.rates(self.routes[base as usize].gbps);
+        let fastest = load.max(store);
+        if through.overlaps && fastest > 0.0 { (1.0 / fastest, load >= store) } else { (0.0, true) }
+    }
+
     fn add(&mut self, links: &[(Link, f64)], latency: f64, notify_latency: f64) -> PathId {
         let mut route = Route { links: [0; MAX_HOPS], count: 0, gbps: f64::INFINITY, latency, notify_latency };
         for ((link, gbps), place) in links.iter().zip(&mut route.links) {
@@ -191,11 +285,21 @@ impl<'c> Network<'c> {
     pub fn set_gbps(&mut self, link: LinkId, gbps: f64) {
         let Some(entry) = self.links.get_mut(link as usize) else { return };
         entry.1 = gbps;
-        for route in &mut self.routes {
-            if route.links[..usize::from(route.count)].contains(&link) {
-                let narrowest = route.hops().iter().map(|link| self.links[*link as usize].1);
-                route.gbps = narrowest.fold(f64::INFINITY, f64::min);
+        self.narrow(link);
+        // A core that loads and stores in turn goes slower over a slower link.
+        for CorePath { through, base, path, link: core } in self.core_paths.clone() {
+            if self.routes[path as usize].hops().contains(&link) {
+                self.links[core as usize].1 = through.most(self.routes[base as usize].gbps);
+                self.narrow(core);
             }
+        }
+    }
+
+    /// Finds out again what the paths over a link give.
+    fn narrow(&mut self, link: LinkId) {
+        for route in self.routes.iter_mut().filter(|route| route.hops().contains(&link)) {
+            let narrowest = route.links[..usize::from(route.count)].iter().map(|link| self.links[*link as usize].1);
+            route.gbps = narrowest.fold(f64::INFINITY, f64::min);
         }
     }
 
@@ -222,6 +326,7 @@ impl Link {
                     Link::Reduce(rank) => write!(f, "reductions of rank {rank}"),
                     Link::Inline(rank) => write!(f, "inline reductions at rank {rank}"),
                     Link::AiCpu(rank) => write!(f, "AI CPU of rank {rank}"),
+                    Link::Core { rank, block, .. } => write!(f, "block {block} of rank {rank}"),
                 }
             }
         }
@@ -230,6 +335,6 @@ impl Link {
 
     /// Whether it joins ranks, in contrast to what a rank does within its memory.
     pub fn is_between_ranks(&self) -> bool {
-        !matches!(self, Link::Copy(_) | Link::Reduce(_) | Link::Inline(_) | Link::AiCpu(_))
+        !matches!(self, Link::Copy(_) | Link::Reduce(_) | Link::Inline(_) | Link::AiCpu(_) | Link::Core { .. })
     }
 }

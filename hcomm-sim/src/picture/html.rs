@@ -1,11 +1,9 @@
 //! A report as one HTML file that needs nothing else: the page is `report.html`, with the data put into it as JSON.
 
-use hcomm_core::program::Program;
 use serde_json::{Value, json};
 
-use super::chrome::{category, label};
 use crate::bound::{Bandwidth, Bound};
-use crate::time::{Recording, Stretch, Timing, shares};
+use crate::time::{AnyProgram, Recording, Stretch, Timing, shares};
 
 /// The page. `@DATA@` is where the data go.
 const PAGE: &str = include_str!("report.html");
@@ -30,7 +28,9 @@ pub struct About<'a> {
 }
 
 /// The report of a recorded run.
-pub fn html_report(program: &Program, timing: &Timing, about: &About<'_>) -> String {
+pub fn html_report<'p>(program: impl Into<AnyProgram<'p>>, timing: &Timing, about: &About<'_>) -> String {
+    let code = program.into();
+    let program = code.frame();
     let empty = Recording::default();
     let recording = timing.recording.as_ref().unwrap_or(&empty);
     let path = recording.critical_path();
@@ -46,10 +46,10 @@ pub fn html_report(program: &Program, timing: &Timing, about: &About<'_>) -> Str
     let mut events: Vec<Value> = Vec::new();
     for index in &drawn {
         let event = &recording.events()[*index];
-        let Some(op) = recording.op(program, event) else { continue };
-        let key = (label(program, &op.kind), op.at);
-        let kind = *numbers.entry(key).or_insert_with_key(|(label, at)| {
-            kinds.push(json!([label, category(&op.kind), place(*at)]));
+        let Some(op) = recording.op(code, event) else { continue };
+        let key = (op.label(), op.at, recording.work(event).name());
+        let kind = *numbers.entry(key).or_insert_with_key(|(label, at, work)| {
+            kinds.push(json!([label, work, place(*at)]));
             kinds.len() - 1
         });
         let (rank, thread, _) = recording.place(event);
@@ -60,12 +60,12 @@ pub fn html_report(program: &Program, timing: &Timing, about: &About<'_>) -> Str
         path.iter().filter_map(|stretch| number_of.get(stretch.event)).copied().filter(|n| *n != u32::MAX).collect();
     let listed = path.iter().take(PATH).filter_map(|stretch| {
         let event = &recording.events()[stretch.event];
-        let op = recording.op(program, event)?;
+        let op = recording.op(code, event)?;
         let (rank, thread, _) = recording.place(event);
         let parts = [stretch.overhead, stretch.data, stretch.sharing, stretch.reduction].map(round);
-        Some(json!([rank, thread, label(program, &op.kind), place(op.at), round(event.end), parts]))
+        Some(json!([rank, thread, op.label(), place(op.at), round(event.end), parts]))
     });
-    let shares = shares(recording, program, &path);
+    let shares = shares(recording, code, &path);
     let shares = shares.iter().map(|share| {
         let parts = [share.overhead, share.data, share.sharing, share.reduction].map(round);
         json!([share.name, place(share.at), share.count, round(share.time), parts])
@@ -77,7 +77,7 @@ pub fn html_report(program: &Program, timing: &Timing, about: &About<'_>) -> Str
     let links = links.iter().take(LINKS).map(|link| {
         json!([link.name, link.gbps, link.load.bytes, link.load.busy / total, link.utilisation(total), link.load.most])
     });
-    let threads: Vec<usize> = program.ranks.iter().map(|rank| rank.threads.len()).collect();
+    let threads = code.units();
     let mut facts = about.facts.clone();
     if let Some(stuck) = &timing.stuck {
         facts.push(("does not end".into(), stuck.to_string()));
@@ -93,6 +93,8 @@ pub fn html_report(program: &Program, timing: &Timing, about: &About<'_>) -> Str
         "alg": about.bandwidth.alg,
         "bus": about.bandwidth.bus,
         "threads": threads,
+        "unit": code.unit(),
+        "engine": code.engine().name(),
         "kinds": kinds,
         "events": events,
         "recorded": recording.events().len(),

@@ -11,10 +11,11 @@ use super::queue::Queue;
 use super::record::{Event, NO_EVENT, Recording};
 use super::schedule::{Amount, Kind, NO_PATH, Schedule, Step};
 use crate::bytes::plan::NO_NOTIFY;
-use crate::cluster::{Engine as Costs, PathId};
+use crate::cluster::{Cluster, PathId};
+use hcomm_core::spec;
 
 /// Times that differ by less than this part are equal: sums of the same costs in another order.
-const EQUAL: f64 = 1e-12;
+pub(super) const EQUAL: f64 = 1e-12;
 /// No thread.
 const NOBODY: u32 = u32::MAX;
 
@@ -31,6 +32,14 @@ pub(super) enum State {
     Flows,
     /// What it has transferred is being reduced.
     Reduces,
+    /// AIV: it waits for the other blocks of its rank.
+    Meets,
+    /// AIV: it waits for a core.
+    NoCore,
+    /// AIV: it has come to its end and gives its core away.
+    Ends,
+    /// AIV: it waits until the launch ends.
+    Ended,
     /// It has ended.
     Done,
     /// Its rank has stalled.
@@ -69,6 +78,61 @@ struct Note {
     last: u32,
 }
 
+/// What operations cost, whichever the engine. Times in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Costs {
+    launch: f64,
+    local: f64,
+    transfer: f64,
+    thread_record: f64,
+    channel_record: f64,
+    wait: f64,
+    /// AIV: how often a wait looks; always, if it is 0.
+    poll: f64,
+    sync: f64,
+    barrier: f64,
+}
+
+impl Costs {
+    pub(super) fn of(cluster: &Cluster, engine: spec::Engine) -> Costs {
+        let (ai_cpu, aiv) = (&cluster.engine, &cluster.aiv);
+        match engine {
+            spec::Engine::AiCpu => Costs {
+                launch: ai_cpu.launch,
+                local: ai_cpu.local,
+                transfer: ai_cpu.transfer,
+                thread_record: ai_cpu.thread_record,
+                channel_record: ai_cpu.channel_record,
+                wait: ai_cpu.wait,
+                poll: 0.0,
+                sync: 0.0,
+                barrier: 0.0,
+            },
+            spec::Engine::Aiv => Costs {
+                launch: aiv.launch,
+                local: aiv.copy,
+                transfer: aiv.copy,
+                thread_record: aiv.record,
+                channel_record: aiv.record,
+                wait: 0.0,
+                poll: aiv.poll,
+                sync: aiv.sync,
+                barrier: aiv.barrier,
+            },
+        }
+    }
+}
+
+/// AIV: the kernel of a rank.
+#[derive(Clone, Copy, Debug, Default)]
+struct Launch {
+    /// Blocks that have or had a core, and those that have ended.
+    started: u32,
+    ended: u32,
+    /// Blocks that are at the meeting.
+    arrived: u32,
+}
+
 /// A record that is going to be lost: the notify, and after how many.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lose {
@@ -80,6 +144,8 @@ pub(super) struct Lose {
 pub(super) struct Setup {
     pub(super) costs: Costs,
     pub(super) rounds: Rounds,
+    /// AIV: cores of a rank.
+    pub(super) cores: u32,
     pub(super) record: Option<usize>,
     /// By rank: from when on it starts nothing.
     pub(super) stalls: Option<Vec<f64>>,
@@ -101,6 +167,7 @@ pub(super) struct Engine<'s, 'p> {
     setup: Setup,
     pub(super) tasks: Vec<Task>,
     flags: Vec<Flag>,
+    launches: Vec<Launch>,
     queue: Queue,
     pub(super) flows: Flows,
     ready: Vec<u32>,
@@ -139,9 +206,9 @@ impl Amounts {
         match self {
             Amounts::Tables { rounds, usual, last } => {
                 let table = if round + 1 == *rounds { last } else { usual };
-                table[step.size as usize]
+                table[step.size() as usize]
             }
-            Amounts::Rounds(rounds) => schedule.amount(step.size, &rounds[round as usize]),
+            Amounts::Rounds(rounds) => schedule.amount(step.size(), &rounds[round as usize]),
         }
     }
 }
@@ -161,12 +228,22 @@ impl<'s, 'p> Engine<'s, 'p> {
         let recorded = if setup.record.is_some() { threads } else { 0 };
         let start = setup.costs.launch;
         let note = Note { start, flow: start, arrived: start, alone: 0.0, last: NO_EVENT };
-        let mut ready: Vec<u32> = (0..threads as u32).collect();
+        let (blocks, cores) = (schedule.blocks, setup.cores.max(1).min(schedule.blocks));
+        let mut tasks: Vec<Task> = schedule.threads.iter().map(|thread| task(thread.begin)).collect();
+        let has_core = |thread: &u32| blocks == 0 || thread % blocks < cores;
+        tasks
+            .iter_mut()
+            .zip(0..)
+            .filter(|(_, thread)| !has_core(thread))
+            .for_each(|(task, _)| task.state = State::NoCore);
+        let mut ready: Vec<u32> = (0..threads as u32).filter(has_core).collect();
         ready.reverse();
+        let launches = if blocks == 0 { 0 } else { schedule.program.num_ranks() as usize };
         Engine {
             schedule,
-            tasks: schedule.threads.iter().map(|thread| task(thread.begin)).collect(),
-            flags: vec![flag; schedule.notifies.len()],
+            tasks,
+            launches: vec![Launch { started: cores, ..Launch::default() }; launches],
+            flags: vec![flag; schedule.signals.len()],
             queue: Queue::new(threads),
             flows,
             ready,
@@ -177,7 +254,7 @@ impl<'s, 'p> Engine<'s, 'p> {
             is_stopped: false,
             is_full: false,
             notes: vec![note; recorded],
-            flag_events: vec![NO_EVENT; if recorded > 0 { schedule.notifies.len() } else { 0 }],
+            flag_events: vec![NO_EVENT; if recorded > 0 { schedule.signals.len() } else { 0 }],
             recording: if recorded > 0 { Recording::new(schedule) } else { Recording::default() },
             setup,
         }
@@ -225,7 +302,7 @@ impl<'s, 'p> Engine<'s, 'p> {
                     note.arrived = time;
                 }
                 let inline = self.schedule.inline[step.path as usize];
-                if step.kind == Kind::MoveReduce && inline != NO_PATH {
+                if step.kind() == Kind::MoveReduce && inline != NO_PATH {
                     self.tasks[thread as usize].state = State::Reduces;
                     self.flows.begin(thread, inline, task.bytes, time, &mut self.queue);
                 } else {
@@ -237,7 +314,112 @@ impl<'s, 'p> Engine<'s, 'p> {
                 self.flows.end(thread, time);
                 self.moved(thread, &step, time);
             }
+            State::Ends => {
+                self.queue.remove(thread);
+                self.tasks[thread as usize].state = State::Ended;
+                self.next_block(thread, time);
+            }
             _ => self.queue.remove(thread),
+        }
+    }
+
+    /// AIV: the core of a block that has ended takes the next one of its rank.
+    fn next_block(&mut self, thread: u32, time: f64) {
+        let Some(launch) = self.launches.get_mut(self.schedule.threads[thread as usize].rank as usize) else { return };
+        if launch.started >= self.schedule.blocks {
+            return;
+        }
+        let next = thread - thread % self.schedule.blocks + launch.started;
+        launch.started += 1;
+        let task = &mut self.tasks[next as usize];
+        (task.state, task.clock) = (State::Ready, time.max(task.clock));
+        self.pass_on(thread, next);
+        self.ready.push(next);
+    }
+
+    /// The cause of what a thread does next is the last operation of another one.
+    fn pass_on(&mut self, from: u32, to: u32) {
+        if let Some(last) = self.notes.get(from as usize).map(|note| note.last) {
+            self.notes[to as usize].last = last;
+        }
+    }
+
+    /// AIV: a block has come to the end of its launch, which ends with the last one.
+    fn end_block(&mut self, thread: u32) {
+        let Schedule { blocks, .. } = *self.schedule;
+        let rank = self.schedule.threads[thread as usize].rank;
+        let (first, clock) = (thread - thread % blocks, self.tasks[thread as usize].clock);
+        let launch = &mut self.launches[rank as usize];
+        launch.ended += 1;
+        let gives_core = launch.started < blocks;
+        let is_last = launch.ended == blocks;
+        self.tasks[thread as usize].state = State::Ended;
+        if gives_core {
+            // The first one to end, in the order of time, is who gives its core to the next.
+            self.tasks[thread as usize].state = State::Ends;
+            self.queue.set(thread, clock);
+        }
+        if !is_last {
+            return;
+        }
+        let last = self.latest(first);
+        let all = first..first + blocks;
+        all.clone().for_each(|block| self.queue.remove(block));
+        if u64::from(self.tasks[thread as usize].round) + 1 >= self.setup.rounds.rounds {
+            all.for_each(|block| self.tasks[block as usize].state = State::Done);
+            return;
+        }
+        let cores = self.setup.cores.max(1).min(blocks);
+        let clock = self.tasks[last as usize].clock + self.setup.costs.launch;
+        self.launches[rank as usize] = Launch { started: cores, ..Launch::default() };
+        for block in all.rev() {
+            let has_core = block - first < cores;
+            let task = &mut self.tasks[block as usize];
+            (task.clock, task.at, task.last_path) = (clock, self.schedule.threads[block as usize].begin, NO_PATH);
+            task.round += 1;
+            task.state = if has_core { State::Ready } else { State::NoCore };
+            self.pass_on(last, block);
+            self.ready.extend(has_core.then_some(block));
+        }
+    }
+
+    /// AIV: which block of a rank has the latest clock; the first of several.
+    fn latest(&self, first: u32) -> u32 {
+        let clock = |block: &u32| self.tasks[*block as usize].clock;
+        let blocks = first..first + self.schedule.blocks;
+        blocks.reduce(|latest, block| if clock(&block) > clock(&latest) { block } else { latest }).unwrap_or(first)
+    }
+
+    /// AIV: a block has come to a `SyncAll`. If it is the last one, all go on.
+    fn meet(&mut self, thread: u32) {
+        self.tasks[thread as usize].state = State::Meets;
+        let rank = self.schedule.threads[thread as usize].rank;
+        let launch = &mut self.launches[rank as usize];
+        launch.arrived += 1;
+        if launch.arrived < self.schedule.blocks {
+            return;
+        }
+        launch.arrived = 0;
+        let first = thread - thread % self.schedule.blocks;
+        let last = self.latest(first);
+        let end = self.tasks[last as usize].clock + self.setup.costs.sync;
+        let go_on = |engine: &mut Self, block: u32| {
+            let task = &mut engine.tasks[block as usize];
+            let start = std::mem::replace(&mut task.clock, end);
+            (task.state, task.last_path) = (State::Ready, NO_PATH);
+            let number = engine.record(block, end, Some(start));
+            engine.tasks[block as usize].at += 1;
+            engine.ready.push(block);
+            number
+        };
+        let cause = go_on(self, last);
+        for block in (first..first + self.schedule.blocks).filter(|block| *block != last).rev() {
+            let number = go_on(self, block);
+            if cause != NO_EVENT
+                && let Some(event) = self.recording.events.get_mut(number as usize)
+            {
+                (event.cause, event.is_held_up) = (cause, true);
+            }
         }
     }
 
@@ -262,6 +444,10 @@ impl<'s, 'p> Engine<'s, 'p> {
         let costs = self.setup.costs;
         loop {
             let task = &mut self.tasks[thread as usize];
+            if task.at == range.end && schedule.blocks > 0 {
+                self.end_block(thread);
+                return;
+            }
             if task.at == range.end {
                 if u64::from(task.round) + 1 < self.setup.rounds.rounds && range.begin < range.end {
                     task.round += 1;
@@ -279,9 +465,9 @@ impl<'s, 'p> Engine<'s, 'p> {
             }
             let step = &schedule.steps[task.at as usize];
             let start = task.clock;
-            match step.kind {
+            match step.kind() {
                 Kind::ThreadRecord | Kind::ChannelRecord => {
-                    let (cost, latency) = match step.kind {
+                    let (cost, latency) = match step.kind() {
                         Kind::ThreadRecord => (costs.thread_record, 0.0),
                         _ => (costs.channel_record, self.flows.route(step.path).notify_latency),
                     };
@@ -304,7 +490,20 @@ impl<'s, 'p> Engine<'s, 'p> {
                     let arrives = flag.arrives;
                     self.waited(thread, step.notify, arrives);
                 }
-                Kind::Local | Kind::Move | Kind::MoveReduce => {
+                Kind::Meet => {
+                    self.meet(thread);
+                    return;
+                }
+                Kind::Barrier | Kind::Mode => {
+                    if step.kind() == Kind::Barrier {
+                        task.clock += costs.barrier;
+                        task.last_path = NO_PATH;
+                    }
+                    let end = task.clock;
+                    self.record(thread, end, Some(start));
+                    self.tasks[thread as usize].at += 1;
+                }
+                Kind::Local | Kind::Reduce | Kind::Move | Kind::MoveReduce => {
                     let amount = self.amounts.of(schedule, step, task.round);
                     if amount.pieces == 0 {
                         // Nothing is moved, and the notify that went with it is recorded all the same.
@@ -320,7 +519,8 @@ impl<'s, 'p> Engine<'s, 'p> {
                         self.tasks[thread as usize].at += 1;
                         continue;
                     }
-                    let each = if step.kind == Kind::Local { costs.local } else { costs.transfer };
+                    let is_local = matches!(step.kind(), Kind::Local | Kind::Reduce);
+                    let each = if is_local { costs.local } else { costs.transfer };
                     let mut begin = start + each * f64::from(amount.pieces);
                     let mut alone = 0.0;
                     if step.path != NO_PATH {
@@ -329,6 +529,9 @@ impl<'s, 'p> Engine<'s, 'p> {
                             begin += route.latency;
                         }
                         alone = amount.bytes / route.gbps;
+                        if schedule.blocks > 0 {
+                            begin += schedule.filling(step.path, &amount);
+                        }
                     }
                     task.last_path = step.path;
                     task.bytes = amount.bytes;
@@ -387,7 +590,14 @@ impl<'s, 'p> Engine<'s, 'p> {
     fn waited(&mut self, thread: u32, notify: u32, arrives: f64) {
         let task = &mut self.tasks[thread as usize];
         let (start, is_held_up) = (task.clock, arrives > task.clock);
-        task.clock = task.clock.max(arrives) + self.setup.costs.wait;
+        let Costs { wait, poll, .. } = self.setup.costs;
+        task.clock = if poll > 0.0 {
+            // The first poll that begins when the flag is there sees it.
+            let before = ((arrives - start) / poll - 1e-9).ceil().max(0.0);
+            start + (before + 1.0) * poll
+        } else {
+            start.max(arrives) + wait
+        };
         let end = task.clock;
         let cause = self.flag_events.get(notify as usize).copied().unwrap_or(NO_EVENT);
         let number = self.record(thread, end, Some(start));

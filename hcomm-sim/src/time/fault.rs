@@ -95,6 +95,11 @@ fn us(ns: f64) -> String {
     format!("{:.3} us", ns / 1000.0)
 }
 
+/// HCOMM's call, or the kernel's function.
+fn call(place: &Place) -> String {
+    if place.unit == "block" { place.name.to_owned() } else { format!("Hcomm{}OnThread", place.name) }
+}
+
 fn line(place: &Place) -> String {
     place.at.map_or_else(String::new, |span| format!(" (line {})", span.line))
 }
@@ -104,10 +109,11 @@ impl fmt::Display for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "nothing goes on after {}", us(self.at))?;
         for StuckTransfer { place, link, since } in self.transfers.iter().take(LISTED) {
-            let Place { rank, thread, name, .. } = place;
+            let Place { rank, unit, thread, .. } = place;
             writeln!(
                 f,
-                "rank {rank} thread {thread}: Hcomm{name}OnThread on the dead link {link} does not complete, since {}{}",
+                "rank {rank} {unit} {thread}: {} on the dead link {link} does not complete, since {}{}",
+                call(place),
                 us(*since),
                 line(place)
             )?;
@@ -118,16 +124,24 @@ impl fmt::Display for Stuck {
         let mut waits: Vec<&StuckWait> = self.waits.iter().collect();
         waits.sort_by(|a, b| a.since.total_cmp(&b.since));
         for StuckWait { place, notify, recorder, since } in waits.iter().take(LISTED) {
-            let Place { rank, thread, name, round, .. } = place;
-            write!(f, "rank {rank} thread {thread}: Hcomm{name}OnThread of ")?;
+            let Place { rank, unit, thread, round, .. } = place;
+            write!(f, "rank {rank} {unit} {thread}: {}", call(place))?;
             match notify {
-                NotifyName::Thread { notify, .. } => write!(f, "its notify {notify}")?,
-                NotifyName::Channel { peer, name, .. } => write!(f, "`{name}` from rank {peer}")?,
-                other => write!(f, "{other}")?,
+                NotifyName::Thread { notify, .. } => write!(f, " of its notify {notify}")?,
+                NotifyName::Channel { peer, name, .. } => write!(f, " of `{name}` from rank {peer}")?,
+                NotifyName::Flag { peer, name, part, .. } => {
+                    write!(f, " of flag `{name}` from rank {peer}")?;
+                    if *part > 0 {
+                        write!(f, ", part {part}")?;
+                    }
+                }
+                NotifyName::Meeting { .. } => {}
+                other => write!(f, " of {other}")?,
             }
-            match self.timeout {
-                0.0 => write!(f, " waits for ever")?,
-                timeout => write!(f, " times out after {timeout} s")?,
+            match (self.timeout, *unit) {
+                (0.0, _) => write!(f, " waits for ever")?,
+                (timeout, "block") => write!(f, " keeps its kernel until that times out after {timeout} s")?,
+                (timeout, _) => write!(f, " times out after {timeout} s")?,
             }
             write!(f, ", waiting since {}", us(*since))?;
             if *round > 0 {

@@ -4,6 +4,7 @@
 //! joined to it by links. So shares are computed again for that component alone, once for all that happens at one
 //! time, and not at all for a transfer that has its links to itself. Nothing is allocated after the lists have grown.
 
+use super::exec::EQUAL;
 use super::queue::Queue;
 use crate::cluster::{MAX_HOPS, Network, PathId, Route};
 
@@ -23,6 +24,7 @@ pub(super) struct Flows {
     // Scratch of the computation: links and flows of a component.
     component: Vec<u32>,
     members: Vec<u32>,
+    ends: Vec<f64>,
 }
 
 #[derive(Clone, Debug)]
@@ -98,6 +100,7 @@ impl Flows {
             pass: 0,
             component: Vec::new(),
             members: Vec::new(),
+            ends: Vec::new(),
         }
     }
 
@@ -239,17 +242,26 @@ impl Flows {
         }
     }
 
-    /// Takes the new shares over.
+    /// Takes the new shares over. Of a component only those that end first are in the queue: when they do, its shares
+    /// are computed again, and so are the other ends.
     fn apply(&mut self, now: f64, queue: &mut Queue) {
-        for member in &self.members {
-            let flow = &mut self.flows[*member as usize];
-            if (flow.next_rate - flow.rate).abs() <= SAME * flow.rate {
-                continue;
+        let Flows { flows, members, ends, .. } = self;
+        ends.clear();
+        let mut first = f64::INFINITY;
+        for member in members.iter() {
+            let flow = &mut flows[*member as usize];
+            if (flow.next_rate - flow.rate).abs() > SAME * flow.rate {
+                flow.left = (flow.left - flow.rate * (now - flow.since).max(0.0)).max(0.0);
+                (flow.since, flow.rate) = (now, flow.next_rate);
             }
-            flow.left = (flow.left - flow.rate * (now - flow.since).max(0.0)).max(0.0);
-            (flow.since, flow.rate) = (now, flow.next_rate);
-            if flow.rate > 0.0 {
-                queue.set(*member, now + flow.left / flow.rate);
+            let end = if flow.rate > 0.0 { flow.since + flow.left / flow.rate } else { f64::INFINITY };
+            first = first.min(end);
+            ends.push(end);
+        }
+        let first = first * (1.0 + EQUAL);
+        for (member, end) in members.iter().zip(ends.iter()) {
+            if *end <= first && end.is_finite() {
+                queue.set(*member, *end);
             } else {
                 queue.remove(*member);
             }

@@ -14,33 +14,38 @@
 //! The result is determined by the arguments alone. Equal times are equal (up to 1e-12), and what happens at one time
 //! happens in the order of threads.
 
+mod any;
 mod exec;
 mod fault;
 mod flows;
+mod kernel;
 mod queue;
 mod record;
 mod schedule;
 mod stuck;
 
 use hcomm_core::dtype::{DataType, ReduceOp};
-use hcomm_core::program::Program;
 use hcomm_core::sizes::Rounds;
+use hcomm_core::spec;
 
 use crate::bytes::plan::Notify;
 use crate::cluster::{Cluster, Link, Network};
 use crate::config::Config;
 use crate::error::{Place, RunError};
 use crate::report::NotifyName;
-use exec::{Engine, Lose, Setup};
+use exec::{Costs, Engine, Lose, Setup};
 use flows::Flows;
-use schedule::Schedule;
+use schedule::{Schedule, Signal};
 
+pub use any::{AnyProgram, Operation, Work};
 pub use fault::{Fault, Stuck, StuckTransfer, StuckWait};
 pub use flows::Load;
 pub use record::{Event, Recording, Share, Stretch, shares};
 
 /// The seconds that a wait lasts by default (facts 2.3: `HCCL_EXEC_TIMEOUT`).
 pub const NOTIFY_TIMEOUT: f64 = 1836.0;
+/// The seconds that an AIV kernel lasts at most (facts 5.4: launch attributes).
+pub const KERNEL_TIMEOUT: f64 = 1091.0;
 
 /// What to simulate beside the program.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,14 +56,14 @@ pub struct Options {
     pub faults: Vec<Fault>,
     /// After which time to give up, in nanoseconds.
     pub stop_after: f64,
-    /// How long a wait lasts on hardware, in seconds; 0 is for ever.
-    pub notify_timeout: f64,
+    /// How long a wait (AIV: a kernel) lasts on hardware, in seconds; 0 is for ever. The engine's default if it is not given.
+    pub timeout: Option<f64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let (record, faults) = Default::default();
-        Options { record, faults, stop_after: f64::INFINITY, notify_timeout: NOTIFY_TIMEOUT }
+        let (record, faults, timeout) = Default::default();
+        Options { record, faults, stop_after: f64::INFINITY, timeout }
     }
 }
 
@@ -145,7 +150,12 @@ pub struct Prepared<'p, 'c> {
 ///
 /// If the program is not well-formed or the count does not fit, if the cluster does not join its ranks, and if without a
 /// fault something is left that nobody meets: a wait, a record, a notify that is set.
-pub fn simulate(program: &Program, cluster: &Cluster, config: &Config, options: &Options) -> Result<Timing, TimeError> {
+pub fn simulate<'p>(
+    program: impl Into<AnyProgram<'p>>,
+    cluster: &Cluster,
+    config: &Config,
+    options: &Options,
+) -> Result<Timing, TimeError> {
     Prepared::new(program, cluster, config.dtype, config.reduce)?.run(config, options)
 }
 
@@ -156,13 +166,17 @@ impl<'p, 'c> Prepared<'p, 'c> {
     ///
     /// If it is not well-formed, or the cluster does not join its ranks.
     pub fn new(
-        program: &'p Program,
+        program: impl Into<AnyProgram<'p>>,
         cluster: &'c Cluster,
         dtype: DataType,
         reduce: ReduceOp,
     ) -> Result<Prepared<'p, 'c>, TimeError> {
-        let mut network = Network::new(cluster, program.shape.layout).map_err(TimeError::Cluster)?;
-        let schedule = Schedule::new(program, &mut network, cluster, (dtype, reduce))?;
+        let code = program.into();
+        let mut network = Network::new(cluster, code.frame().shape.layout).map_err(TimeError::Cluster)?;
+        let schedule = match code {
+            AnyProgram::Threads(program) => Schedule::new(program, &mut network, cluster, (dtype, reduce))?,
+            AnyProgram::Blocks(program) => Schedule::of_blocks(program, &mut network, cluster, dtype)?,
+        };
         Ok(Prepared { cluster, network, schedule, element: dtype.size() })
     }
 
@@ -185,11 +199,17 @@ impl<'p, 'c> Prepared<'p, 'c> {
         let flows = Flows::new(network, self.schedule.threads.len());
         let number = rounds.rounds;
         let record = options.record.map(|most| most.min(u32::MAX as usize - 1));
-        let (costs, stop_after) = (self.cluster.engine, options.stop_after);
-        let setup = Setup { costs, rounds, record, stalls, lose, stop_after };
+        let of_engine = self.schedule.code.engine();
+        let (costs, stop_after) = (Costs::of(self.cluster, of_engine), options.stop_after);
+        let timeout = options.timeout.unwrap_or(match of_engine {
+            spec::Engine::AiCpu => NOTIFY_TIMEOUT,
+            spec::Engine::Aiv => KERNEL_TIMEOUT,
+        });
+        let cores = config.cores.unwrap_or(u32::MAX);
+        let setup = Setup { costs, cores, rounds, record, stalls, lose, stop_after };
         let mut engine = Engine::new(&self.schedule, flows, setup);
         engine.run();
-        let stuck = if engine.is_stopped { None } else { stuck::stuck(&engine, network, options.notify_timeout) };
+        let stuck = if engine.is_stopped { None } else { stuck::stuck(&engine, network, timeout) };
         if options.faults.is_empty() && !engine.is_stopped {
             self.errors(&engine, stuck.as_ref())?;
         }
@@ -222,11 +242,11 @@ impl<'p, 'c> Prepared<'p, 'c> {
     /// What a correct program on a cluster without faults does not leave behind.
     fn errors(&self, engine: &Engine<'_, '_>, stuck: Option<&Stuck>) -> Result<(), TimeError> {
         if let (count, Some(overrun)) = engine.overruns
-            && let Some(notify) = self.schedule.notify(overrun.step)
+            && let Some(signal) = self.schedule.signal(overrun.step)
         {
             let mut place = stuck::place(&self.schedule, overrun.thread, overrun.step);
             place.round = overrun.round.into();
-            let notify = stuck::name(self.schedule.program, notify);
+            let notify = stuck::name(self.schedule.program, signal);
             return Err(TimeError::Overrun { place: Box::new(place), notify, count });
         }
         if let Some(stuck) = stuck {
@@ -234,8 +254,8 @@ impl<'p, 'c> Prepared<'p, 'c> {
         }
         match engine.set_flags().next() {
             Some(notify) => {
-                let notify = self.schedule.notifies[notify as usize];
-                Err(TimeError::LeftSet(stuck::name(self.schedule.program, notify)))
+                let signal = self.schedule.signals[notify as usize];
+                Err(TimeError::LeftSet(stuck::name(self.schedule.program, signal)))
             }
             None => Ok(()),
         }
@@ -276,8 +296,11 @@ impl<'p, 'c> Prepared<'p, 'c> {
                 Fault::LostRecord { rank, peer, notify, nth } => {
                     check(rank)?;
                     check(peer)?;
-                    let wanted = Notify::Channel { rank: peer, peer: rank, notify };
-                    let found = self.schedule.notifies.iter().position(|notify| *notify == wanted);
+                    let wanted = match self.schedule.code {
+                        AnyProgram::Threads(_) => Signal::Notify(Notify::Channel { rank: peer, peer: rank, notify }),
+                        AnyProgram::Blocks(_) => Signal::Flag((peer, rank, notify, 0)),
+                    };
+                    let found = self.schedule.signals.iter().position(|signal| *signal == wanted);
                     let notify = found.ok_or_else(|| {
                         TimeError::Fault(format!("rank {rank} never records notify {notify} of rank {peer}"))
                     })?;

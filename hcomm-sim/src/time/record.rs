@@ -1,8 +1,9 @@
 //! What was done when, and the critical path through it.
 
+use super::any::{AnyProgram, Operation, Work};
+use super::kernel;
 use super::schedule::Schedule;
 use hcomm_core::ids::SpanId;
-use hcomm_core::program::{Op, Program};
 
 /// No event.
 pub(super) const NO_EVENT: u32 = u32::MAX;
@@ -38,6 +39,8 @@ pub struct Recording {
     pub(super) events: Vec<Event>,
     /// First operation of every thread, and one past the last.
     pub(super) first: Vec<u32>,
+    /// What kind of work each operation is.
+    pub(super) work: Vec<Work>,
     /// Rank and thread, by the same number.
     pub(super) threads: Vec<(u32, u32)>,
 }
@@ -62,7 +65,8 @@ impl Recording {
         let mut first: Vec<u32> = schedule.threads.iter().map(|thread| thread.begin).collect();
         first.push(schedule.steps.len() as u32);
         let threads = schedule.threads.iter().map(|thread| (thread.rank, thread.thread)).collect();
-        Recording { events: Vec::new(), first, threads }
+        let work = schedule.steps.iter().map(|step| kernel::work(step.kind())).collect();
+        Recording { events: Vec::new(), first, work, threads }
     }
 
     /// All operations that were carried out. Those of a thread are in order.
@@ -79,9 +83,14 @@ impl Recording {
     }
 
     /// The operation of an event.
-    pub fn op<'p>(&self, program: &'p Program, event: &Event) -> Option<&'p Op> {
+    pub fn op<'p>(&self, code: impl Into<AnyProgram<'p>>, event: &Event) -> Option<Operation<'p>> {
         let (rank, thread, op) = self.place(event);
-        program.ranks.get(rank as usize)?.threads.get(thread as usize)?.get(op)
+        code.into().op(rank, thread, op)
+    }
+
+    /// What kind of work an event is.
+    pub fn work(&self, event: &Event) -> Work {
+        self.work.get(event.step as usize).copied().unwrap_or(Work::Setup)
     }
 
     /// The event whose end let this one begin or go on.
@@ -143,11 +152,12 @@ pub struct Share {
 }
 
 /// The critical path by statement and operation, the largest share first.
-pub fn shares(recording: &Recording, program: &Program, path: &[Stretch]) -> Vec<Share> {
+pub fn shares<'p>(recording: &Recording, code: impl Into<AnyProgram<'p>>, path: &[Stretch]) -> Vec<Share> {
+    let code = code.into();
     let mut shares: Vec<Share> = Vec::new();
     for stretch in path {
-        let Some(op) = recording.op(program, &recording.events[stretch.event]) else { continue };
-        let name = op.kind.name();
+        let Some(op) = recording.op(code, &recording.events[stretch.event]) else { continue };
+        let name = op.name();
         let index = shares.iter().position(|share| (share.at, share.name) == (op.at, name)).unwrap_or_else(|| {
             let (count, time, overhead, data, sharing, reduction) = Default::default();
             shares.push(Share { at: op.at, name, count, time, overhead, data, sharing, reduction });

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use super::exec::{Engine, State};
 use super::fault::{Stuck, StuckTransfer, StuckWait};
+use super::schedule::Signal;
 use super::schedule::{Schedule, is_setter};
-use crate::bytes::plan::{self, Notify};
+use crate::bytes::plan::Notify;
 use crate::cluster::Network;
 use crate::error::Place;
 use crate::hang::Recorder;
@@ -27,13 +28,13 @@ pub(super) fn stuck(engine: &Engine<'_, '_>, network: &Network<'_>, timeout: f64
         timeout,
     };
     let recorders = recorders(engine);
-    let mut completes = vec![true; schedule.program.ranks.len()];
+    let mut completes = vec![true; schedule.program.num_ranks() as usize];
     for (number, (thread, task)) in (0u32..).zip(schedule.threads.iter().zip(&engine.tasks)) {
         completes[thread.rank as usize] &= task.state == State::Done;
         let placed = || Place { round: task.round.into(), ..place(schedule, number, task.at) };
         match task.state {
             State::Waits => {
-                let Some(notify) = schedule.notify(task.at) else { continue };
+                let Some(signal) = schedule.signal(task.at) else { continue };
                 let step = &schedule.steps[task.at as usize];
                 let recorder = match recorders.get(&step.notify) {
                     Some((thread, at, round)) => {
@@ -41,13 +42,25 @@ pub(super) fn stuck(engine: &Engine<'_, '_>, network: &Network<'_>, timeout: f64
                     }
                     None => Recorder::Nobody { lost: 0 },
                 };
-                let notify = name(schedule.program, notify);
+                let notify = name(schedule.program, signal);
                 stuck.waits.push(StuckWait { place: placed(), notify, recorder, since: task.clock });
             }
             State::Flows | State::Reduces | State::Begins => {
                 let path = schedule.steps[task.at as usize].path;
                 let link = engine.flows.dead(path).map_or_else(String::new, |link| network.name(link));
                 stuck.transfers.push(StuckTransfer { place: placed(), link, since: task.clock });
+            }
+            State::Meets => {
+                // A block that waits for something else is why the others do not go on.
+                let first = number - thread.thread;
+                let missing = (first..first + schedule.blocks)
+                    .find(|other| !matches!(engine.tasks[*other as usize].state, State::Meets | State::Done));
+                let recorder = missing.map_or(Recorder::Nobody { lost: 0 }, |other| {
+                    let task = &engine.tasks[other as usize];
+                    Recorder::Missing(Place { round: task.round.into(), ..place(schedule, other, task.at) })
+                });
+                let notify = NotifyName::Meeting { rank: thread.rank };
+                stuck.waits.push(StuckWait { place: placed(), notify, recorder, since: task.clock });
             }
             State::Stalled if stuck.stalled.last() != Some(&thread.rank) => stuck.stalled.push(thread.rank),
             _ => {}
@@ -83,16 +96,17 @@ fn recorders(engine: &Engine<'_, '_>) -> HashMap<u32, (u32, u32, u32)> {
 /// Where a step of a thread is, in the first round.
 pub(super) fn place(schedule: &Schedule<'_>, thread: u32, step: u32) -> Place {
     let at = schedule.threads[thread as usize];
-    plan::place(schedule.program, at.rank, at.thread, step.saturating_sub(at.begin) as usize)
+    schedule.code.place(at.rank, at.thread, step.saturating_sub(at.begin) as usize)
 }
 
 /// A notify, for people.
-pub(super) fn name(program: &Program, notify: Notify) -> NotifyName {
-    match notify {
-        Notify::Thread { rank, thread, notify } => NotifyName::Thread { rank, thread, notify },
-        Notify::Channel { rank, peer, notify } => {
-            let name = program.notifies.get(notify as usize).cloned().unwrap_or_default();
-            NotifyName::Channel { rank, peer, notify, name }
+pub(super) fn name(program: &Program, signal: Signal) -> NotifyName {
+    let name = |notify: u32| program.notifies.get(notify as usize).cloned().unwrap_or_default();
+    match signal {
+        Signal::Notify(Notify::Thread { rank, thread, notify }) => NotifyName::Thread { rank, thread, notify },
+        Signal::Notify(Notify::Channel { rank, peer, notify }) => {
+            NotifyName::Channel { rank, peer, notify, name: name(notify) }
         }
+        Signal::Flag((rank, peer, notify, part)) => NotifyName::Flag { rank, peer, name: name(notify), part },
     }
 }

@@ -4,6 +4,7 @@
 
 mod faults;
 mod hostile;
+mod kernels;
 mod operators;
 mod outputs;
 mod support;

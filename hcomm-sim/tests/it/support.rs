@@ -27,6 +27,7 @@ pub(crate) fn empty(name: &str, operator: Operator, shape: Shape, split: u32, sc
         split,
         scratch,
         deterministic: false,
+        symmetric: false,
         notifies: vec!["ready".to_owned(), "done".to_owned()],
         source: Source { file: "test.rs".to_owned(), spans: (1..=40).map(line).collect() },
         ranks: vec![RankProgram { threads: vec![Vec::new()] }; shape.ranks() as usize],

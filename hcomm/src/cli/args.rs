@@ -41,6 +41,8 @@ pub(super) enum Command {
     Run(Run),
     /// Find the fastest algorithm for an operator on a cluster, by size, and how far it is from the bound.
     Tune(Tune),
+    /// Write an algorithm as a C++ operator package for HCOMM.
+    Emit(Emit),
 }
 
 /// On which ranks.
@@ -52,6 +54,9 @@ pub(super) struct Where {
     /// Nodes × locals (2x4), pods × nodes × locals (2x2x4), or the ranks of each node ([3,5]).
     #[arg(long, value_parser = layout)]
     pub(super) layout: Option<Layout>,
+    /// Take the layout from a rank table of HCCL (versions 1.0, 1.2 and 2.0).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ranks", "layout"])]
+    pub(super) rank_table: Option<PathBuf>,
     /// The root of broadcast, reduce, scatter and gather [default: 0].
     #[arg(long)]
     pub(super) root: Option<u32>,
@@ -74,6 +79,9 @@ pub(super) struct Kernel {
     /// AIV: blocks of every rank [default: one for each lane and one for the rest, as far as there are cores].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(crate::aiv::MAX_BLOCKS)))]
     pub(super) blocks: Option<u32>,
+    /// AIV: two pieces of 95 KB in the Unified Buffer, one read while the other is written, in place of one of 190 KB.
+    #[arg(long)]
+    pub(super) double_buffer: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -120,7 +128,7 @@ pub(super) struct Check {
     #[arg(required_unless_present = "program")]
     pub(super) algorithm: Option<String>,
     /// Check this program in place of an algorithm: a file of `hcomm show --format json`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "blocks"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "rank_table", "blocks", "double_buffer"])]
     pub(super) program: Option<PathBuf>,
     /// Rank counts on one node, like 8, 2..=16 or 2..17 [default: those that the algorithm is verified for].
     #[arg(long, value_parser = rank_range, conflicts_with = "layout")]
@@ -128,6 +136,9 @@ pub(super) struct Check {
     /// Nodes × locals (2x4), pods × nodes × locals (2x2x4), or the ranks of each node ([3,5]).
     #[arg(long, value_parser = layout)]
     pub(super) layout: Option<Layout>,
+    /// Take the layout from a rank table of HCCL (versions 1.0, 1.2 and 2.0).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ranks", "layout"])]
+    pub(super) rank_table: Option<PathBuf>,
     /// The form where input and output overlap must hold too.
     #[arg(long)]
     pub(super) in_place: bool,
@@ -152,7 +163,9 @@ pub(super) struct Run {
     #[arg(required_unless_present = "program")]
     pub(super) algorithm: Option<String>,
     /// Run this program in place of an algorithm: a file of `hcomm show --format json`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "ranks", "layout", "root", "src", "dst", "fuse", "blocks"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "algorithm", "ranks", "layout", "rank_table", "root", "src", "dst", "fuse", "blocks", "double_buffer"
+    ])]
     pub(super) program: Option<PathBuf>,
     #[command(flatten)]
     pub(super) place: Where,
@@ -176,7 +189,7 @@ pub(super) struct Run {
     /// Bytes of the HCCL buffer (scratch) of a rank, with K, M or G.
     #[arg(long, value_parser = amount, default_value = "200M")]
     pub(super) hccl_buffer: u64,
-    /// Call the operator this often, back to back.
+    /// Call the operator this often, back to back, on the same data and flags. The time is that of one call.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000), default_value = "1")]
     pub(super) repeat: u32,
     /// Seed of the data.
@@ -198,6 +211,9 @@ pub(super) struct Run {
     /// Write what was done when as Chrome trace events, for Perfetto.
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
+    /// Only these ranks in the trace, like 0..8 or 3 [default: as many as have 200,000 operations together].
+    #[arg(long, value_name = "RANKS", value_parser = some_ranks, requires = "trace")]
+    pub(super) trace_ranks: Option<std::ops::Range<u32>>,
     /// Write a report as one HTML file: timeline, links, critical path.
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
@@ -219,9 +235,15 @@ pub(super) struct Tune {
     /// Nodes × locals (2x4), pods × nodes × locals (2x2x4), or the ranks of each node ([3,5]).
     #[arg(long, value_parser = layout)]
     pub(super) layout: Option<Layout>,
-    /// Take the layout from a rank table of HCCL.
+    /// Take the layout from a rank table of HCCL (versions 1.0, 1.2 and 2.0).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ranks", "layout"])]
     pub(super) rank_table: Option<PathBuf>,
+    /// The root of broadcast, reduce, scatter and gather [default: 0].
+    #[arg(long)]
+    pub(super) root: Option<u32>,
+    /// Which engines to compare.
+    #[arg(long, value_enum, default_value = "both")]
+    pub(super) engine: Engines,
     /// Bytes of the message: one (4M), several (1K,1M) or a range that doubles (1K..1G).
     #[arg(long, value_parser = sizes, default_value = "1K..1G")]
     pub(super) sizes: Sizes,
@@ -237,9 +259,31 @@ pub(super) struct Tune {
     /// The CANN release, which sets the limits: 8.5 (40 threads) or 9.0 (200 threads).
     #[arg(long, value_parser = release, default_value = "9.0")]
     pub(super) cann: Release,
+    /// Buffers lie in symmetric windows: take algorithms with symmetric memory too.
+    #[arg(long)]
+    pub(super) symmetric: bool,
     /// What to print.
     #[arg(long, value_enum, default_value = "table")]
     pub(super) format: TuneFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Emit {
+    /// The algorithm, by its name in `hcomm list`.
+    pub(super) algorithm: String,
+    /// What carries the operator out.
+    #[arg(long, value_enum, default_value = "ai-cpu")]
+    pub(super) engine: EngineArg,
+    /// The folder that the package is written to. It is made if it is not there; files of the package's names are
+    /// written anew.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: PathBuf,
+    /// The product: a2, a3 or 950.
+    #[arg(long, value_parser = product, default_value = "950")]
+    pub(super) product: Product,
+    /// Fuse a write and the record behind it into one operation (950 only).
+    #[arg(long)]
+    pub(super) fuse: bool,
 }
 
 /// Sizes in bytes, ascending.
@@ -253,6 +297,17 @@ pub(super) enum TuneFormat {
     Json,
     /// A table for C++ to choose by.
     Cpp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Engines {
+    /// AI CPU only.
+    #[value(alias = "ai_cpu", alias = "aicpu")]
+    AiCpu,
+    /// Vector cores only.
+    Aiv,
+    /// Both, where the product's Vector cores reach all ranks.
+    Both,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -298,6 +353,20 @@ fn rank_range(text: &str) -> Result<(u32, u32), String> {
         },
     };
     if first == 0 || last < first || last > MAX_RANKS { Err(wrong()) } else { Ok((first, last)) }
+}
+
+/// The ranks of a trace.
+fn some_ranks(text: &str) -> Result<std::ops::Range<u32>, String> {
+    let wrong = || "ranks are like 3, 0..8 or 0..=7, from 0 on".to_owned();
+    let number = |text: &str| text.trim().parse::<u32>().ok().filter(|rank| *rank < MAX_RANKS + 1).ok_or_else(wrong);
+    let (first, end) = match text.split_once("..") {
+        None => (number(text)?, number(text)? + 1),
+        Some((first, rest)) => match rest.strip_prefix('=') {
+            Some(last) => (number(first)?, number(last)? + 1),
+            None => (number(first)?, number(rest)?),
+        },
+    };
+    if first < end { Ok(first..end) } else { Err(wrong()) }
 }
 
 fn layout(text: &str) -> Result<Layout, String> {

@@ -38,7 +38,7 @@ pub(super) fn check(
             let mut program = select::program_of(path)?;
             let (name, file) = (program.frame().algorithm.clone(), program.frame().source.file.clone());
             program.admits_cores(command.cores)?;
-            findings.program(&mut program, false, command);
+            findings.program(&mut program, command);
             (name, file)
         }
         (None, name) => {
@@ -67,6 +67,9 @@ pub(super) fn check(
 
 /// The layouts that are asked for; those that the algorithm is verified for if none are.
 fn layouts(spec: &Spec<'_>, command: &Command) -> Result<Vec<Layout>, Failure> {
+    if let Some(file) = &command.rank_table {
+        return Ok(vec![select::rank_table(file)?]);
+    }
     if let Some(layout) = command.layout {
         return Ok(vec![layout]);
     }
@@ -89,10 +92,12 @@ impl Findings {
                 }
                 Ok(Lowered::AiCpu(program))
             }
-            EngineArg::Aiv => select::blocks(&instance, &command.kernel).map(Lowered::Aiv).map_err(|fault| vec![fault]),
+            EngineArg::Aiv => select::blocks(&instance, &command.kernel, command.target.product)
+                .map(Lowered::Aiv)
+                .map_err(|fault| vec![fault]),
         });
         match lowered {
-            Ok(mut program) => self.program(&mut program, spec.headers.symmetric, command),
+            Ok(mut program) => self.program(&mut program, command),
             Err(faults) => {
                 self.cases += 1;
                 faults.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
@@ -100,7 +105,7 @@ impl Findings {
         }
     }
 
-    fn program(&mut self, lowered: &mut Lowered, symmetric: bool, command: &Command) {
+    fn program(&mut self, lowered: &mut Lowered, command: &Command) {
         let target = &command.target;
         if let Some(dtype) = command.dtype {
             lowered.order_reductions(target.product, dtype, command.reduce);
@@ -114,14 +119,14 @@ impl Findings {
             },
             Lowered::Aiv(program) => match command.dtype {
                 Some(dtype) => aiv::admits(target.product, program, dtype, command.reduce),
-                None => aiv::admits_scope(target.product, &frame.shape.layout, frame.operator),
+                None => aiv::admits_kernel(target.product, program),
             },
         };
         admitted.err().into_iter().chain(lowered.overrun(target)).for_each(|fault| add(&mut self.diagnostics, fault));
         self.cases += 1;
         self.operations += lowered.num_ops();
         self.has_in_place = frame.operator.has_in_place();
-        let Report { diagnostics, in_place } = lowered.check(symmetric, command.cores);
+        let Report { diagnostics, in_place } = lowered.check(command.cores);
         diagnostics.into_iter().for_each(|fault| add(&mut self.diagnostics, fault));
         in_place.into_iter().for_each(|fault| add(&mut self.in_place, fault));
     }

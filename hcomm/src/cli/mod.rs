@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod describe;
+mod emit;
 mod list;
 mod report;
 mod resources;
@@ -101,5 +102,6 @@ fn command(library: &[&Spec<'static>], args: &Args) -> Result<Answer, Failure> {
         Command::Check(command) => check::check(library, command, args.json, style),
         Command::Run(command) => run::run(library, command, args.json, style),
         Command::Tune(command) => tune::tune(library, command, args.json),
+        Command::Emit(command) => emit::emit(library, command, args.json, style),
     }
 }

@@ -6,6 +6,7 @@ use super::args::Resources as Command;
 use super::describe::{Align, counts_json, table};
 use super::report::{self, Style};
 use super::{Answer, Failure, select};
+use crate::product::Product;
 use crate::resources::{self, Resources};
 use crate::spec::{BudgetField, Engine, Spec};
 
@@ -23,14 +24,17 @@ pub(super) fn resources(
     let kernel = match engine {
         Engine::AiCpu => None,
         Engine::Aiv => {
-            let program = select::blocks(&instance, &command.place.kernel);
+            // The counts are the same on all products.
+            let program = select::blocks(&instance, &command.place.kernel, Product::A950);
             Some(program.map_err(|fault| report::failure(spec.file, &[fault], style))?)
         }
     };
     let mut per_rank = Vec::new();
     for rank in 0..shape.ranks() {
         match resources::of_rank(spec, &shape, rank) {
-            Ok(need) => per_rank.push(kernel.as_ref().map_or(need, |kernel| select::kernel_needs(kernel, need))),
+            Ok(need) => {
+                per_rank.push(kernel.as_ref().map_or(need, |kernel| select::kernel_needs(kernel, rank, need)));
+            }
             Err(fault) => return Err(report::failure(spec.file, &[fault.diagnostic(spec, &shape, rank)], style)),
         }
     }

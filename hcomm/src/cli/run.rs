@@ -1,6 +1,6 @@
 //! `hcomm run`
 
-use hcomm_sim::{Config, Report, RunError};
+use hcomm_sim::{Config, Moved, Report, RunError};
 use serde_json::{Value, json};
 
 use super::args::Run as Command;
@@ -27,7 +27,10 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
             let lowered = select::program(spec, &shape, &command.place.kernel, &command.target, style)?;
             let need = resources::of_shape(spec, &shape).ok().map(|need| match &lowered {
                 Lowered::AiCpu(_) => need,
-                Lowered::Aiv(program) => select::kernel_needs(program, need),
+                Lowered::Aiv(program) => {
+                    let of = |rank| select::kernel_needs(program, rank, need);
+                    (0..shape.ranks()).map(of).fold(Resources::default(), Resources::max)
+                }
             });
             (lowered, need)
         }
@@ -47,15 +50,12 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
     if command.reduce.is_some() && !program.operator.reduces() {
         return Err(Failure::Usage(format!("`--reduce`: {} does not reduce", program.operator)));
     }
-    if command.cluster.is_some() && engine == Engine::Aiv {
-        return Err(Failure::Usage("`--cluster`: the time of the engine aiv is not modelled yet: use ai-cpu".into()));
-    }
     let admitted = match &lowered {
         Lowered::AiCpu(program) => product.admits(program, command.dtype, reduce),
         Lowered::Aiv(program) => aiv::admits(product, program, command.dtype, reduce),
     };
     admitted.map_err(|diagnostic| report::failure(&file, &[diagnostic], style))?;
-    let mut found = lowered.check(false, command.cores).diagnostics;
+    let mut found = lowered.check(command.cores).diagnostics;
     let proven = found.is_empty();
     let counts = match &command.counts {
         Some(counts) => counts.clone(),
@@ -89,24 +89,29 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
     }
     let holds = proven && report.ok();
     // The time of what is wrong says nothing.
-    let timed = if holds { time::timed(command, program, &config, style)? } else { None };
+    let timed = if holds { time::timed(command, lowered.code(), &config, style)? } else { None };
+    let written = match &timed {
+        Some(timed) => timed.pictures(command, lowered.code(), &config, need.as_ref(), &report)?,
+        None => None,
+    };
     let text = match json {
         true => {
             let mut value = value(program, engine, need.as_ref(), &report, &found);
             if let Some(timed) = &timed {
-                timed.json(program, &mut value);
+                timed.json(lowered.code(), &mut value);
+            }
+            if let Some(written) = &written {
+                value["trace"] = time::traced_json(written);
             }
             format!("{value:#}\n")
         }
         false => {
-            let time = timed.as_ref().map(|timed| timed.text(program, command.explain)).unwrap_or_default();
+            let time = timed.as_ref().map(|timed| timed.text(lowered.code(), command.explain)).unwrap_or_default();
             let summary = summary(command, &lowered, need.as_ref(), &report, proven);
-            summary + &time + &report::text(&file, &found, style)
+            let trace = written.as_ref().map(time::traced).unwrap_or_default();
+            summary + &time + &trace + &report::text(&file, &found, style)
         }
     };
-    if let Some(timed) = &timed {
-        timed.pictures(command, program, &config, need.as_ref(), &report)?;
-    }
     Ok(Answer { text, holds: holds && timed.is_none_or(|timed| timed.completes()) })
 }
 
@@ -152,6 +157,8 @@ fn summary(command: &Command, lowered: &Lowered, need: Option<&Resources>, repor
         plural(report.rounds, "round"),
         plural(report.operations, "operation")
     );
+    let Moved { local, remote } = report.moved;
+    text += &format!("moved      {}, {remote} of them between ranks\n", plural(local + remote, "byte"));
     text += match proven {
         true => "proven     no deadlock, no race, no lost notify, the right result\n",
         false => "NOT PROVEN see below\n",
@@ -196,6 +203,8 @@ fn value(
         "mismatches": report.mismatches.count,
         "rounds": report.rounds,
         "operations": report.operations,
+        "bytes_moved": report.moved.local + report.moved.remote,
+        "bytes_moved_between_ranks": report.moved.remote,
         "resources": need.map(|need| counts_json(need, engine)),
         "diagnostics": diagnostics.iter().map(|diagnostic| report::value(file, diagnostic)).collect::<Vec<_>>(),
     })

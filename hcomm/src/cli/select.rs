@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use hcomm_sim::time::AnyProgram;
+
 use super::Failure;
 use super::args::{EngineArg, Kernel, Target, Where};
 use super::report::{self, Style};
@@ -14,11 +16,13 @@ use crate::lower;
 use crate::product::{Limits, Product};
 use crate::program::Program;
 use crate::resources::{self, Resources};
-use crate::shape::Shape;
+use crate::shape::{Layout, Shape};
 use crate::spec::{Engine, Spec};
 
 /// The longest program file that is read.
 const MAX_PROGRAM: u64 = 4 << 30;
+/// The longest rank table that is read (facts 6.2: up to 1 GB on the 950).
+const MAX_RANK_TABLE: u64 = 1 << 30;
 
 /// The algorithm that is named.
 pub(super) fn algorithm<'l>(library: &[&'l Spec<'static>], name: &str) -> Result<&'l Spec<'static>, Failure> {
@@ -36,8 +40,10 @@ pub(super) fn algorithm<'l>(library: &[&'l Spec<'static>], name: &str) -> Result
 
 /// The shape that is named, with the roles of the algorithm's operator.
 pub(super) fn shape(spec: &Spec<'_>, place: &Where) -> Result<Shape, Failure> {
-    let Some(layout) = place.ranks.or(place.layout) else {
-        return Err(Failure::Usage("`--ranks` says on how many ranks".into()));
+    let layout = match (&place.rank_table, place.ranks.or(place.layout)) {
+        (Some(file), _) => rank_table(file)?,
+        (None, Some(layout)) => layout,
+        (None, None) => return Err(Failure::Usage("`--ranks` says on how many ranks".into())),
     };
     engine(spec, &place.kernel)?;
     let (operator, ranks) = (spec.operator, layout.ranks());
@@ -66,32 +72,59 @@ pub(super) fn shape(spec: &Spec<'_>, place: &Where) -> Result<Shape, Failure> {
     Ok(shape)
 }
 
+/// The layout of a rank table.
+pub(super) fn rank_table(file: &Path) -> Result<Layout, Failure> {
+    let text = read(file, MAX_RANK_TABLE)?;
+    let layout = hcomm_sim::cluster::rank_table::layout(&text);
+    layout.map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
+}
+
+/// A text file that is not too long.
+fn read(file: &Path, longest: u64) -> Result<String, Failure> {
+    let wrong = |message: String| Failure::Usage(format!("{}: {message}", file.display()));
+    let metadata = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(wrong("this is not a file".into()));
+    }
+    if metadata.len() > longest {
+        return Err(wrong(format!("{} bytes are more than the {longest} that are read", metadata.len())));
+    }
+    std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))
+}
+
 /// The engine that is named, which must be one of the algorithm's.
 pub(super) fn engine(spec: &Spec<'_>, kernel: &Kernel) -> Result<Engine, Failure> {
     let (engine, name) = match kernel.engine {
         EngineArg::AiCpu => (Engine::AiCpu, "ai-cpu"),
         EngineArg::Aiv => (Engine::Aiv, "aiv"),
     };
-    if !(spec.headers.engines.is_empty() || spec.headers.engines.contains(&engine)) {
+    if !spec.offers(engine) {
         return Err(Failure::Usage(format!("`{}` is not for the engine {name}", spec.snake)));
     }
-    if kernel.blocks.is_some() && engine != Engine::Aiv {
-        return Err(Failure::Usage("`--blocks` is for `--engine aiv`: AI CPU has threads".into()));
+    if engine != Engine::Aiv {
+        if kernel.blocks.is_some() {
+            return Err(Failure::Usage("`--blocks` is for `--engine aiv`: AI CPU has threads".into()));
+        }
+        if kernel.double_buffer {
+            return Err(Failure::Usage("`--double-buffer` is for `--engine aiv`: AI CPU has no Unified Buffer".into()));
+        }
     }
     Ok(engine)
 }
 
-/// The AIV program of an instance, on as many blocks as are asked for.
-pub(super) fn blocks(instance: &Instance, kernel: &Kernel) -> Result<aiv::Program, Diagnostic> {
-    match kernel.blocks {
+/// The AIV program of an instance, as the kernel is asked for.
+pub(super) fn blocks(instance: &Instance, kernel: &Kernel, product: Product) -> Result<aiv::Program, Diagnostic> {
+    let program = match kernel.blocks {
         Some(blocks) => aiv::lower(instance, blocks),
         None => aiv::lower_default(instance),
-    }
+    };
+    let program = program?.on(product);
+    Ok(if kernel.double_buffer { program.double_buffered() } else { program })
 }
 
 /// What a rank of an AIV program needs, where `need` is what one with a block for each lane does.
-pub(super) fn kernel_needs(program: &aiv::Program, need: Resources) -> Resources {
-    Resources { blocks: program.num_blocks(), flags: need.flags.saturating_mul(program.parts), ..need }
+pub(super) fn kernel_needs(program: &aiv::Program, rank: u32, need: Resources) -> Resources {
+    Resources { blocks: program.num_blocks(), flags: program.flags_of(rank), ..need }
 }
 
 /// Cores are not for AI CPU.
@@ -117,6 +150,14 @@ impl Lowered {
         match self {
             Lowered::AiCpu(program) => program,
             Lowered::Aiv(program) => &program.frame,
+        }
+    }
+
+    /// The program for what takes either.
+    pub(super) fn code(&self) -> AnyProgram<'_> {
+        match self {
+            Lowered::AiCpu(program) => program.into(),
+            Lowered::Aiv(program) => program.into(),
         }
     }
 
@@ -153,10 +194,10 @@ impl Lowered {
     }
 
     /// All that is wrong with it.
-    pub(super) fn check(&self, symmetric: bool, cores: Option<u32>) -> check::Report {
+    pub(super) fn check(&self, cores: Option<u32>) -> check::Report {
         match self {
-            Lowered::AiCpu(program) => check::report(program, &check::Options { symmetric }),
-            Lowered::Aiv(program) => aiv::report(program, &aiv::Options { symmetric, cores }),
+            Lowered::AiCpu(program) => check::report(program),
+            Lowered::Aiv(program) => aiv::report(program, &aiv::Options { cores }),
         }
     }
 
@@ -175,21 +216,13 @@ pub(super) fn instance(spec: &Spec<'_>, shape: &Shape, style: Style) -> Result<I
 
 /// The program of a file.
 pub(super) fn program_of(file: &Path) -> Result<Lowered, Failure> {
-    let wrong = |message: String| Failure::Usage(format!("{}: {message}", file.display()));
-    let metadata = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
-    if !metadata.is_file() {
-        return Err(wrong("this is not a file".into()));
-    }
-    if metadata.len() > MAX_PROGRAM {
-        return Err(wrong(format!("{} bytes are more than the {MAX_PROGRAM} that are read", metadata.len())));
-    }
-    let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    let text = read(file, MAX_PROGRAM)?;
     // The schema is anywhere in the text; a reader says so if it is not its own.
     let read = match text.contains(&format!("\"{}\"", aiv::SCHEMA)) {
         true => aiv::Program::from_json(&text).map(Lowered::Aiv),
         false => Program::from_json(&text).map(Lowered::AiCpu),
     };
-    read.map_err(|error| wrong(error.to_string()))
+    read.map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
 }
 
 /// The program for a product, which must give it the resources that it needs.
@@ -216,10 +249,11 @@ pub(super) fn program(
                 "`--fuse` is for AI CPU: a kernel has no operation that writes and records".into(),
             ));
         }
-        aiv::admits_scope(target.product, &shape.layout, spec.operator).map_err(fail)?;
-        return blocks(&instance, kernel).map(Lowered::Aiv).map_err(fail);
+        let program = blocks(&instance, kernel, target.product).map_err(fail)?;
+        aiv::admits_kernel(target.product, &program).map_err(fail)?;
+        return Ok(Lowered::Aiv(program));
     }
-    let mut program = lower::aicpu::lower(&instance);
+    let mut program = lower::aicpu::lower_owned(instance);
     if target.fuse {
         lower::fuse::fuse_notify(&mut program, target.product).map_err(fail)?;
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use hcomm_sim::bound::{self, Bandwidth, Bound};
 use hcomm_sim::cluster::{Cluster, PRESETS};
-use hcomm_sim::picture::{self, About};
-use hcomm_sim::time::{self, LinkUse, Options, TimeError, Timing};
+use hcomm_sim::picture::{self, About, Selection, Written};
+use hcomm_sim::time::{self, AnyProgram, LinkUse, Options, TimeError, Timing};
 use hcomm_sim::{Config, Report};
 use serde_json::{Value, json};
 
@@ -16,9 +16,7 @@ use super::args::Run as Command;
 use super::describe::{Align, counts, table};
 use super::report::{self, Style};
 use crate::diag::{Code, Diagnostic};
-use crate::program::Program;
 use crate::resources::Resources;
-use crate::spec::Engine;
 
 /// The longest cluster file that is read.
 const MAX_FILE: u64 = 1 << 20;
@@ -33,6 +31,8 @@ pub(super) struct Timed {
     pub(super) timing: Timing,
     pub(super) bound: Bound,
     pub(super) bandwidth: Bandwidth,
+    /// Whether the run called the operator more than once.
+    of_one_call: bool,
 }
 
 /// The cluster of that name, or of that file.
@@ -56,10 +56,11 @@ pub(super) fn cluster(name: &str) -> Result<Cluster, Failure> {
 /// Times a program.
 pub(super) fn timed(
     command: &Command,
-    program: &Program,
+    code: AnyProgram<'_>,
     config: &Config,
     style: Style,
 ) -> Result<Option<Timed>, Failure> {
+    let program = code.frame();
     let Some(name) = &command.cluster else {
         let wants = [("explain", command.explain), ("fault", !command.fault.is_empty())];
         let wants = wants.into_iter().chain([("trace", command.trace.is_some()), ("report", command.report.is_some())]);
@@ -71,17 +72,17 @@ pub(super) fn timed(
     let cluster = cluster(name)?;
     let records = command.explain || command.trace.is_some() || command.report.is_some();
     let options = Options { record: records.then_some(RECORDED), faults: command.fault.clone(), ..Options::default() };
-    let timing = time::simulate(program, &cluster, config, &options).map_err(|error| match error {
+    let timing = time::simulate(code, &cluster, config, &options).map_err(|error| match error {
         TimeError::Stuck(_) | TimeError::LeftSet(_) | TimeError::Overrun { .. } => {
             let diagnostic = Diagnostic::new(Code::H102, error.to_string(), None);
             report::failure(&program.source.file, &[diagnostic], style)
         }
         error => Failure::Usage(error.to_string()),
     })?;
-    let bound = bound::bound(program, &config.counts, config.dtype.size(), &cluster);
+    let bound = bound::bound(code, &config.counts, config.dtype.size(), &cluster);
     let bytes = bound::message_bytes(program, &config.counts, config.dtype.size());
     let bandwidth = bound::bandwidth(program.operator, program.num_ranks(), bytes, timing.time);
-    Ok(Some(Timed { cluster, timing, bound, bandwidth }))
+    Ok(Some(Timed { cluster, timing, bound, bandwidth, of_one_call: command.repeat > 1 }))
 }
 
 impl Timed {
@@ -96,16 +97,17 @@ impl Timed {
     }
 
     /// For people.
-    pub(super) fn text(&self, program: &Program, explain: bool) -> String {
-        let Timed { cluster, timing, bound, bandwidth } = self;
+    pub(super) fn text(&self, code: AnyProgram<'_>, explain: bool) -> String {
+        let Timed { cluster, timing, bound, bandwidth, of_one_call } = self;
         if let Some(stuck) = &timing.stuck {
             let text = stuck.to_string();
             let lines: Vec<String> = text.lines().map(|line| format!("           {line}\n")).collect();
             return format!("time       does not end on {}\n{}", cluster.name, lines.concat());
         }
         let mut text = format!(
-            "time       {} on {}, {:.2} GB/s (algorithm), {:.2} GB/s (bus)\n",
+            "time       {}{} on {}, {:.2} GB/s (algorithm), {:.2} GB/s (bus)\n",
             us(timing.time),
+            if *of_one_call { " for one call" } else { "" },
             cluster.name,
             bandwidth.alg,
             bandwidth.bus
@@ -126,19 +128,20 @@ impl Timed {
             );
         }
         if explain {
-            text += &self.explanation(program);
+            text += &self.explanation(code);
         }
         text
     }
 
     /// What the time is made of, by statement.
-    fn explanation(&self, program: &Program) -> String {
+    fn explanation(&self, code: AnyProgram<'_>) -> String {
+        let program = code.frame();
         let Some(recording) = &self.timing.recording else { return String::new() };
         if self.timing.is_truncated {
             return format!("more than {RECORDED} operations: no explanation; use fewer ranks or a smaller count\n");
         }
         let path = recording.critical_path();
-        let shares = time::shares(recording, program, &path);
+        let shares = time::shares(recording, code, &path);
         let mut text = format!("\nThe last rank ends after a chain of {} operations:\n", path.len());
         let header = ["PART", "TIME us", "COUNT", "OVERHEAD", "DATA", "SHARING", "REDUCTION", "OPERATION", "WHERE"];
         let mut rows = vec![header.map(str::to_owned).to_vec()];
@@ -170,19 +173,29 @@ impl Timed {
     pub(super) fn pictures(
         &self,
         command: &Command,
-        program: &Program,
+        code: AnyProgram<'_>,
         config: &Config,
         need: Option<&Resources>,
         report: &Report,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<Written>, Failure> {
+        let mut written = None;
         let failed = |path: &Path, error: std::io::Error| Failure::Usage(format!("{}: {error}", path.display()));
-        if let (Some(path), Some(recording)) = (&command.trace, &self.timing.recording) {
+        if let Some(path) = &command.trace {
+            let ranks = code.frame().num_ranks();
+            if let Some(asked) = command.trace_ranks.as_ref().filter(|asked| asked.end > ranks) {
+                let last = asked.end - 1;
+                return Err(Failure::Usage(format!(
+                    "`--trace-ranks`: {last} is not a rank: they are 0 to {}",
+                    ranks - 1
+                )));
+            }
+            let selection = Selection { ranks: command.trace_ranks.clone(), events: None };
             let write = || {
                 let mut out = BufWriter::new(File::create(path)?);
-                picture::chrome_trace(program, recording, &mut out)?;
-                out.flush()
+                let written = picture::chrome_trace(code, &self.timing, &selection, &mut out)?;
+                out.flush().map(|()| written)
             };
-            write().map_err(|error| failed(path, error))?;
+            written = Some(write().map_err(|error| failed(path, error))?);
         }
         if let Some(path) = &command.report {
             let mut facts = vec![
@@ -194,32 +207,33 @@ impl Timed {
                 ),
             ];
             if let Some(need) = need {
-                facts.push(("resources".into(), counts(need, Engine::AiCpu)));
+                facts.push(("resources".into(), counts(need, code.engine())));
             }
             facts.push(("checks".into(), "deadlock, notifies, races, result: hold".into()));
             facts.push(("cluster".into(), self.cluster.about.clone()));
             let about = About { cluster: &self.cluster.name, bound: &self.bound, bandwidth: self.bandwidth, facts };
-            let html = picture::html_report(program, &self.timing, &about);
+            let html = picture::html_report(code, &self.timing, &about);
             std::fs::write(path, html).map_err(|error| failed(path, error))?;
         }
-        Ok(())
+        Ok(written)
     }
 
     /// For scripts: fields of DESIGN section 12, and more.
-    pub(super) fn json(&self, program: &Program, value: &mut Value) {
+    pub(super) fn json(&self, code: AnyProgram<'_>, value: &mut Value) {
+        let program = code.frame();
         let Some(object) = value.as_object_mut() else { return };
-        let Timed { cluster, timing, bound, bandwidth } = self;
+        let Timed { cluster, timing, bound, bandwidth, .. } = self;
         object.insert("cluster".into(), json!(cluster.name));
         if let Some(stuck) = &timing.stuck {
             let waits = stuck.waits.iter().map(|wait| {
                 json!({
-                    "rank": wait.place.rank, "thread": wait.place.thread, "notify": wait.notify.to_string(),
+                    "rank": wait.place.rank, wait.place.unit: wait.place.thread, "notify": wait.notify.to_string(),
                     "since_us": wait.since / 1000.0, "timeout_s": stuck.timeout,
                     "line": wait.place.at.map(|at| at.line),
                 })
             });
             let transfers = stuck.transfers.iter().map(|transfer| {
-                json!({ "rank": transfer.place.rank, "thread": transfer.place.thread, "link": transfer.link,
+                json!({ "rank": transfer.place.rank, transfer.place.unit: transfer.place.thread, "link": transfer.link,
                         "since_us": transfer.since / 1000.0, "line": transfer.place.at.map(|at| at.line) })
             });
             let stuck = json!({
@@ -238,7 +252,7 @@ impl Timed {
         if let Some(recording) = &timing.recording
             && !timing.is_truncated
         {
-            let shares = time::shares(recording, program, &recording.critical_path());
+            let shares = time::shares(recording, code, &recording.critical_path());
             let shares = shares.iter().map(|share| {
                 let at = program.source.spans.get(share.at.index());
                 json!({
@@ -252,6 +266,24 @@ impl Timed {
             object.insert("critical_path".into(), shares.collect());
         }
     }
+}
+
+/// What of a trace was written, for people.
+pub(super) fn traced(written: &Written) -> String {
+    let more = match written.is_all() {
+        true => "",
+        false if (written.of_operations as u64) < written.carried_out => "; more than can be recorded",
+        false => "; `--trace-ranks` chooses others",
+    };
+    format!("trace      {written}{more}\n")
+}
+
+/// The same, for scripts.
+pub(super) fn traced_json(written: &Written) -> Value {
+    json!({
+        "first_rank": written.ranks.start, "ranks": written.ranks.len(), "operations": written.operations,
+        "of_operations": written.carried_out, "is_complete": written.is_all(),
+    })
 }
 
 /// A time in nanoseconds with the unit that suits it.

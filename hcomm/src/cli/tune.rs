@@ -3,16 +3,15 @@
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 
-use hcomm_sim::tune::{Question, Row, Tuning};
+use hcomm_sim::tune::{Choice, Question, Row, Tuning};
 use serde_json::json;
 
-use super::args::{Tune as Command, TuneFormat};
+use super::args::{Engines, Tune as Command, TuneFormat};
 use super::describe::{Align, table};
 use super::time::{cluster, us};
-use super::{Answer, Failure};
+use super::{Answer, Failure, select};
 use crate::dtype::ReduceOp;
-use crate::shape::Layout;
-use crate::spec::Spec;
+use crate::spec::{Engine, Spec};
 
 pub(super) fn tune(library: &[&Spec<'static>], command: &Command, json: bool) -> Result<Answer, Failure> {
     let cluster = cluster(&command.cluster)?;
@@ -20,12 +19,28 @@ pub(super) fn tune(library: &[&Spec<'static>], command: &Command, json: bool) ->
         return Err(Failure::Usage(format!("`--reduce`: {} does not reduce", command.operator)));
     }
     let layout = match (&command.rank_table, command.ranks.or(command.layout)) {
-        (Some(file), _) => rank_table(file)?,
+        (Some(file), _) => select::rank_table(file)?,
         (None, layout) => layout.unwrap_or(cluster.layout),
     };
+    let library: Vec<&Spec<'static>> =
+        library.iter().copied().filter(|spec| command.symmetric || !spec.headers.symmetric).collect();
+    let root = command.root.unwrap_or(0);
+    if command.root.is_some() && !command.operator.has_root() {
+        return Err(Failure::Usage(format!("`--root`: {} has no root", command.operator)));
+    }
+    if root >= layout.ranks() {
+        return Err(Failure::Usage(format!("`--root {root}`: ranks are 0 to {}", layout.ranks() - 1)));
+    }
+    let engines = match command.engine {
+        Engines::AiCpu => vec![Engine::AiCpu],
+        Engines::Aiv => vec![Engine::Aiv],
+        Engines::Both => vec![Engine::AiCpu, Engine::Aiv],
+    };
     let question = Question {
+        root,
+        engines,
         operator: command.operator,
-        library,
+        library: &library,
         cluster: &cluster,
         layout,
         sizes: command.sizes.clone(),
@@ -52,12 +67,6 @@ pub(super) fn tune(library: &[&Spec<'static>], command: &Command, json: bool) ->
     Ok(Answer { text, holds: true })
 }
 
-fn rank_table(file: &std::path::Path) -> Result<Layout, Failure> {
-    let wrong = |message: String| Failure::Usage(format!("{}: {message}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-    hcomm_sim::cluster::rank_table::layout(&text).map_err(|error| wrong(error.to_string()))
-}
-
 /// 1024 as 1K.
 fn size(bytes: u64) -> String {
     match bytes {
@@ -76,23 +85,24 @@ fn text(question: &Question<'_>, tuning: &Tuning) -> String {
     let Question { operator, cluster, layout, dtype, .. } = question;
     let mut text =
         format!("{operator} of {dtype} on {}, {layout}: the fastest by size of the message\n\n", cluster.name);
-    let header = ["SIZE", "BEST", "TIME", "BOUND", "EFFICIENCY", "MARGIN", "NEXT"];
+    let header = ["SIZE", "BEST", "ENGINE", "TIME", "BOUND", "EFFICIENCY", "MARGIN", "NEXT"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     for row in &tuning.rows {
-        let (name, time) = row.times.first().cloned().unwrap_or_default();
-        let next = row.times.get(1).map_or("-", |(name, _)| name.as_str());
+        let best = row.times.first();
+        let next = row.times.get(1);
         rows.push(vec![
             size(row.bytes),
-            name,
-            us(time),
+            best.map_or_else(|| "-".into(), |best| best.algorithm.clone()),
+            best.map_or_else(|| "-".into(), |best| best.engine.name().into()),
+            best.map_or_else(|| "-".into(), |best| us(best.time)),
             us(row.bound.time),
             percent(efficiency(row)),
             row.margin().map_or_else(|| "-".into(), percent),
-            next.to_owned(),
+            next.map_or_else(|| "-".into(), |next| format!("{} on {}", next.algorithm, next.engine.name())),
         ]);
     }
     let (right, left) = (Align::Right, Align::Left);
-    text += &table(&rows, &[right, left, right, right, right, right, left]);
+    text += &table(&rows, &[right, left, left, right, right, right, right, left]);
     if !tuning.left_out.is_empty() {
         text += "\nleft out:\n";
         for (name, why) in &tuning.left_out {
@@ -103,15 +113,18 @@ fn text(question: &Question<'_>, tuning: &Tuning) -> String {
 }
 
 fn efficiency(row: &Row) -> f64 {
-    row.times.first().map_or(0.0, |(_, time)| if *time > 0.0 { row.bound.time / time } else { 1.0 })
+    row.times.first().map_or(0.0, |best| if best.time > 0.0 { row.bound.time / best.time } else { 1.0 })
 }
 
 fn value(question: &Question<'_>, tuning: &Tuning) -> serde_json::Value {
     let rows = tuning.rows.iter().map(|row| {
-        let times = row.times.iter().map(|(name, time)| json!({ "algorithm": name, "time_us": time / 1000.0 }));
+        let times = row.times.iter().map(|Choice { algorithm, engine, time }| {
+            json!({ "algorithm": algorithm, "engine": engine.name(), "time_us": time / 1000.0 })
+        });
         json!({
             "bytes": row.bytes,
-            "best": row.times.first().map(|(name, _)| name),
+            "best": row.times.first().map(|best| &best.algorithm),
+            "engine": row.times.first().map(|best| best.engine.name()),
             "bound_us": row.bound.time / 1000.0,
             "cut": row.bound.cut,
             "efficiency": efficiency(row),
@@ -125,6 +138,7 @@ fn value(question: &Question<'_>, tuning: &Tuning) -> serde_json::Value {
         "cluster": question.cluster.name,
         "layout": question.layout.to_string(),
         "ranks": question.layout.ranks(),
+        "root": question.operator.has_root().then_some(question.root),
         "dtype": question.dtype.name(),
         "hccl_buffer": question.hccl_buffer,
         "sizes": rows.collect::<Vec<_>>(),
@@ -136,12 +150,12 @@ fn value(question: &Question<'_>, tuning: &Tuning) -> serde_json::Value {
 /// algorithm are one entry.
 fn cpp(question: &Question<'_>, tuning: &Tuning) -> String {
     let Question { operator, cluster, layout, dtype, .. } = question;
-    let mut runs: Vec<(u64, &str)> = Vec::new();
+    let mut runs: Vec<(u64, &Choice)> = Vec::new();
     for row in &tuning.rows {
-        let Some((name, _)) = row.times.first() else { continue };
+        let Some(best) = row.times.first() else { continue };
         match runs.last_mut() {
-            Some(last) if last.1 == name => last.0 = row.bytes,
-            _ => runs.push((row.bytes, name)),
+            Some((bytes, last)) if last.algorithm == best.algorithm && last.engine == best.engine => *bytes = row.bytes,
+            _ => runs.push((row.bytes, best)),
         }
     }
     if let Some(last) = runs.last_mut() {
@@ -150,19 +164,19 @@ fn cpp(question: &Question<'_>, tuning: &Tuning) -> String {
     let mut text = format!(
         "// {operator} of {dtype} on {}, {layout}: simulated, by `hcomm tune`. Sizes are bytes of the larger buffer.\n\
          #pragma once\n\n#include <cstdint>\n\nnamespace hcomm {{\n\n\
-         struct {operator}_choice {{\n    uint64_t maxBytes;\n    const char *algorithm;\n}};\n\n\
+         struct {operator}_choice {{\n    uint64_t maxBytes;\n    const char *algorithm;\n    const char *engine;\n}};\n\n\
          inline constexpr {operator}_choice {operator}_choices[] = {{\n",
         cluster.name
     );
-    for (bytes, name) in &runs {
+    for (bytes, best) in &runs {
         let bytes = if *bytes == u64::MAX { "UINT64_MAX".to_owned() } else { format!("{bytes}ULL") };
-        let _ = writeln!(text, "    {{{bytes}, \"{name}\"}},");
+        let _ = writeln!(text, "    {{{bytes}, \"{}\", \"{}\"}},", best.algorithm, best.engine.name());
     }
     let _ = write!(
         text,
-        "}};\n\ninline const char *choose_{operator}(uint64_t bytes)\n{{\n    \
-         for (const auto &choice : {operator}_choices) {{\n        if (bytes <= choice.maxBytes) {{\n            \
-         return choice.algorithm;\n        }}\n    }}\n    return nullptr;\n}}\n\n}} // namespace hcomm\n"
+        "}};\n\n/// The choice for a message of so many bytes.\ninline const {operator}_choice &choose_{operator}(uint64_t bytes)\n\
+         {{\n    const {operator}_choice *choice = {operator}_choices;\n    while (bytes > choice->maxBytes) {{\n        \
+         ++choice;\n    }}\n    return *choice;\n}}\n\n}} // namespace hcomm\n"
     );
     text
 }

@@ -8,6 +8,10 @@ use ::std::assert_eq;
 #[derive(::std::fmt::Debug)]
 pub struct Spec;
 
+/// A type of the user's that is named as one of the language's own.
+#[allow(non_camel_case_types, dead_code)]
+type u32 = ();
+
 /// A limit of the board.
 pub const THREADS: u8 = 7;
 

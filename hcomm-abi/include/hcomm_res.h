@@ -1,0 +1,1 @@
+#include "hccl/hcomm_res.h"

@@ -1,0 +1,393 @@
+//! A complete operator package for AI CPU: the files of a folder.
+
+use std::fmt::Write as _;
+
+use hcomm_core::check;
+use hcomm_core::instance::instantiate;
+use hcomm_core::lower::aicpu;
+use hcomm_core::operator::{CountsBy, Operator};
+use hcomm_core::product::Product;
+use hcomm_core::shape::{Layout, Shape};
+use hcomm_core::spec::{Engine, Spec, StmtKind, Verify};
+
+use crate::algorithm::{EmitError, class, kernel};
+use crate::lengths::{self, Rule};
+use crate::{entry, names, runtime, testcase};
+
+/// The longest name of an algorithm: tags of contexts have room for it.
+const MAX_NAME: usize = 128;
+
+/// What to emit.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// For which engine.
+    pub engine: Engine,
+    /// For which product.
+    pub product: Product,
+    /// Whether a write and the record behind it become one operation (950 only).
+    pub fuse: bool,
+}
+
+/// The files of a package: their paths in its folder, and their texts.
+pub type Package = Vec<(String, String)>;
+
+/// Emits an operator package.
+///
+/// # Errors
+///
+/// If the algorithm is not for this engine, not for this product, or cannot be emitted.
+pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError> {
+    let at = spec.spans.first().copied();
+    let refuse = |message: String| Err(EmitError::new(message, at));
+    let aiv = options.engine == Engine::Aiv;
+    if !spec.headers.engines.is_empty() && !spec.headers.engines.contains(&options.engine) {
+        return refuse(format!("`{}` is not for the engine {}", spec.snake, options.engine.name()));
+    }
+    if aiv && options.product != Product::A950 {
+        return refuse(format!("kernels for Vector cores are emitted for the 950, not for {}", options.product));
+    }
+    if aiv && options.fuse {
+        return refuse("a kernel for Vector cores has no operation that writes and records".into());
+    }
+    if options.fuse
+        && let Err(diagnostic) = options.product.admits_fused()
+    {
+        return refuse(diagnostic.message);
+    }
+    let snake = names::identifier(spec.snake);
+    if snake.len() > MAX_NAME {
+        return refuse(format!("the name of `{}` is too long: {MAX_NAME} characters are the most", spec.snake));
+    }
+    let class = class(spec)?;
+    let in_place = in_place(spec);
+    if spec.operator == Operator::Broadcast && !in_place {
+        return refuse(format!(
+            "`{}` does not hold where input and output are one buffer, as HCCL's broadcast has it: `hcomm check {} --in-place`",
+            spec.snake, spec.snake
+        ));
+    }
+    let function = format!("Hccl{}", class.name);
+    let entry = entry::entry(spec.operator);
+    let declaration = declaration(&function, &entry);
+    let (layouts, equal) = layouts(spec);
+
+    let fill = |text: &str| {
+        text.replace("@KERNEL@", &kernel_name(&class.name, options.engine))
+            .replace("@CLASS@", &class.name)
+            .replace("@HOST_LIB@", &format!("hccl_{snake}"))
+            .replace("@SNAKE@", &snake)
+            .replace("@HEADER@", &format!("hccl_{snake}.h"))
+            .replace("@FUNCTION@", &function)
+            .replace("@PRODUCT@", options.product.name())
+            .replace("@TEST_RANKS@", test_ranks(spec, options.engine))
+    };
+    let mut files: Package = vec![
+        (format!("inc/hccl_{snake}.h"), public_header(spec, &snake, &entry, &declaration)),
+        (format!("common/{snake}.h"), class.header.clone()),
+        (format!("common/{snake}.cc"), class.source.clone()),
+        ("common/operator.h".into(), operator_header(spec, &class.name, &snake, options, (layouts, equal, in_place))),
+        (format!("op_host/{snake}_entry.cc"), entry_source(&snake, &entry, &declaration, spec.operator)),
+        ("op_host/protocols.h".into(), protocols(options)),
+        (
+            "testcase/main.cc".into(),
+            fill(runtime::TEST).replace("@OPERATOR@\n", &format!("{}\n", testcase::operator(spec.operator, &function))),
+        ),
+        ("README.md".into(), readme(spec, &fill(runtime::README), &declaration, options, (layouts, equal, in_place))),
+    ];
+    files.extend(runtime::SCHEDULE.iter().map(|(name, text)| (format!("common/{name}"), (*text).to_owned())));
+    let own = if aiv { runtime::AIV_FILES } else { runtime::AI_CPU_FILES };
+    files.extend(runtime::FILES.iter().chain(own).map(|(path, text)| ((*path).to_owned(), fill(text))));
+    if aiv {
+        files.push((format!("op_kernel_aiv/{snake}_kernel.h"), kernel(spec)?));
+    } else {
+        files.push((format!("op_kernel_aicpu/lib{snake}_aicpu_kernel.json"), registration(&snake, &class.name)));
+        files.push((format!("scripts/{snake}_check_cfg.xml"), signing(&snake)));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Whether the form where input and output overlap is proven, where the operator has one.
+fn in_place(spec: &Spec<'_>) -> bool {
+    if !spec.operator.has_in_place() {
+        return false;
+    }
+    let layouts: Vec<Layout> = match spec.headers.verify {
+        Verify::Ranks(first, last) => (first..=last.min(first + 7)).filter_map(Layout::flat).collect(),
+        Verify::Layouts(layouts) => layouts.to_vec(),
+    };
+    layouts.into_iter().all(|layout| {
+        let shape = Shape::first_roles(layout);
+        instantiate(spec, &shape).is_ok_and(|instance| {
+            let report = check::report(&aicpu::lower(&instance));
+            report.diagnostics.is_empty() && report.in_place.is_empty()
+        })
+    })
+}
+
+/// Whether the algorithm looks at how ranks lie in nodes, and whether nodes have to be of one size.
+fn layouts(spec: &Spec<'_>) -> (bool, bool) {
+    match spec.headers.verify {
+        Verify::Ranks(..) => (false, true),
+        Verify::Layouts(layouts) => (true, layouts.iter().all(Layout::is_equal)),
+    }
+}
+
+fn kernel_name(class: &str, engine: Engine) -> String {
+    match engine {
+        Engine::AiCpu => format!("HcommOp{class}"),
+        Engine::Aiv => format!("HcommAiv{class}"),
+    }
+}
+
+/// Whether a statement of the body is a `par`.
+fn has_lanes(spec: &Spec<'_>) -> bool {
+    spec.stmts.iter().any(|stmt| matches!(stmt.kind, StmtKind::Par(..)))
+}
+
+/// Rank counts of the test.
+fn test_ranks(spec: &Spec<'_>, engine: Engine) -> &'static str {
+    match spec.headers.verify {
+        // Blocks that poll share the processors of the machine that tests.
+        _ if engine == Engine::Aiv => "2 4",
+        Verify::Ranks(..) => "2 3 4 8",
+        Verify::Layouts(_) => "2 4 8",
+    }
+}
+
+fn declaration(function: &str, entry: &entry::Entry) -> String {
+    let args: Vec<&str> =
+        entry.args.iter().map(|(arg, _)| *arg).chain(["HcclComm comm", "aclrtStream stream"]).collect();
+    let mut text = format!("HcclResult {function}(");
+    let mut column = text.len();
+    for (i, arg) in args.iter().enumerate() {
+        let piece = if i + 1 == args.len() { format!("{arg})") } else { format!("{arg}, ") };
+        if column + piece.len() > 118 {
+            while text.ends_with(' ') {
+                text.pop();
+            }
+            text += "\n    ";
+            column = 4;
+        }
+        column += piece.len();
+        text += &piece;
+    }
+    text
+}
+
+fn docs(spec: &Spec<'_>, prefix: &str) -> String {
+    let mut text = String::new();
+    for line in spec.doc.lines() {
+        let _ = writeln!(text, "{}", format!("{prefix}{}", names::comment(line.trim())).trim_end());
+    }
+    text
+}
+
+fn public_header(spec: &Spec<'_>, snake: &str, entry: &entry::Entry, declaration: &str) -> String {
+    let guard = format!("HCCL_{}_H", names::constant(spec.snake));
+    let mut text = format!(
+        "#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n\n#include \"acl/acl_rt.h\"\n#include \"hccl/hccl_types.h\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
+    );
+    text += "/**\n";
+    text += &docs(spec, " * ");
+    text += " *\n";
+    for (arg, what) in &entry.args {
+        let name = arg.rsplit([' ', '*']).next().unwrap_or(arg);
+        let _ = writeln!(text, " * @param {name} {what}");
+    }
+    text += " * @param comm the communicator\n * @param stream the stream that it runs on\n * @return HCCL_SUCCESS when it is on the stream\n */\n";
+    let _ = write!(
+        text,
+        "__attribute__((visibility(\"default\")))\n{declaration};\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif // {guard}\n"
+    );
+    let _ = snake;
+    text
+}
+
+fn entry_source(snake: &str, entry: &entry::Entry, declaration: &str, operator: Operator) -> String {
+    let mut text = format!(
+        "#include \"hccl_{snake}.h\"\n\n#include <algorithm>\n#include <vector>\n\n#include \"execute.h\"\n#include \"log.h\"\n"
+    );
+    if operator == Operator::BatchSendRecv {
+        text += "#include \"op_param.h\"\n";
+    }
+    text += "\n";
+    if !entry.helpers.is_empty() {
+        text += "namespace hcomm_op {\nnamespace {\n\n";
+        text += &entry.helpers.join("\n");
+        text += "\n} // namespace\n} // namespace hcomm_op\n\n";
+    }
+    let ranks = operator.counts() != CountsBy::All;
+    let body = format!("{}{}", entry.body, entry::buffers(operator));
+    let uses_rank = ranks || body.contains("rank ==");
+    let _ = write!(text, "{declaration}\n{{\n    using namespace hcomm_op;\n");
+    if uses_rank {
+        text += "    uint32_t rank = 0;\n    uint32_t ranks = 0;\n    HCOMM_OP_CHECK(WhoAmI(comm, rank, ranks));\n";
+    }
+    let _ = write!(text, "    Call call;\n{body}    return Execute(call, comm, stream);\n}}\n");
+    text
+}
+
+fn operator_header(
+    spec: &Spec<'_>,
+    class: &str,
+    snake: &str,
+    options: &Options,
+    (layouts, equal, in_place): (bool, bool, bool),
+) -> String {
+    let (input, output) = entry::slots(spec.operator);
+    let all_counts = lengths::rules(spec).is_ok_and(|rules| {
+        rules.values().any(|rule| matches!(rule, Rule::Between(..) | Rule::HeldBySource | Rule::HeldByDestination))
+    });
+    let unused = |text: &str| if text.contains("ranks") { "" } else { "    (void)ranks;\n" };
+    format!(
+        r#"/// What is particular to this operator.
+#ifndef HCOMM_OP_OPERATOR_H
+#define HCOMM_OP_OPERATOR_H
+
+#include <cstdint>
+
+#include "{snake}.h"
+#include "problem.h"
+
+namespace hcomm_op {{
+
+using Algorithm = {class};
+
+constexpr const char *OPERATOR_NAME = "{snake}";
+constexpr const char *KERNEL_NAME = "{kernel}";
+{json}
+constexpr uint32_t MAX_RANKS = {max_ranks};
+/// Whether the schedule looks at how ranks lie in servers, and whether all servers have to be alike.
+constexpr bool USES_LAYOUT = {layouts};
+constexpr bool EQUAL_NODES = {equal};
+/// Notifies of a channel, and whether some of it is in lanes that run at once.
+constexpr uint32_t NOTIFIES = {notifies};
+constexpr bool HAS_LANES = {lanes};
+constexpr bool MOVES_DATA = {moves};
+constexpr bool REDUCES = {reduces};
+/// Whether it is proven for an input and an output that overlap.
+constexpr bool IN_PLACE = {in_place};
+/// Whether a rank hands on what others send each other, and so needs the counts of all pairs.
+constexpr bool NEEDS_ALL_COUNTS = {all_counts};
+constexpr bool PRODUCT_IS_950 = {is_950};
+/// Whether a write and the record behind it are one operation (950 only).
+constexpr bool FUSES_NOTIFY = {fuse};
+
+/// The slots of this rank's buffers: a slot is `count` elements.
+inline void SetSlots(Problem &problem, uint32_t ranks)
+{{
+{unused}    problem.inputSlots = {input};
+    problem.outputSlots = {output};
+}}
+
+}} // namespace hcomm_op
+
+#endif
+"#,
+        kernel = kernel_name(class, options.engine),
+        json = match options.engine {
+            Engine::AiCpu => format!("constexpr const char *KERNEL_JSON = \"lib{snake}_aicpu_kernel.json\";\n"),
+            Engine::Aiv => String::new(),
+        },
+        notifies = spec.notifies.len(),
+        lanes = has_lanes(spec),
+        max_ranks = spec.max_ranks(),
+        moves = spec.operator != Operator::Barrier,
+        reduces = spec.operator.reduces(),
+        is_950 = options.product == Product::A950,
+        fuse = options.fuse,
+        unused = unused(&format!("{input}{output}")),
+    )
+}
+
+/// Protocols by preference (facts 1.4).
+fn protocols(options: &Options) -> String {
+    let list = match options.product {
+        // Memory semantics: a peer's memory is an address like any other.
+        _ if options.engine == Engine::Aiv => {
+            "COMM_PROTOCOL_UB_MEM, COMM_PROTOCOL_HCCS, COMM_PROTOCOL_HCCS_ONLY, COMM_PROTOCOL_SIO"
+        }
+        Product::A950 => {
+            "COMM_PROTOCOL_UB_CTP, COMM_PROTOCOL_UBOE, COMM_PROTOCOL_UB_RTP, COMM_PROTOCOL_UB_MEM, COMM_PROTOCOL_ROCE"
+        }
+        Product::A2 | Product::A3 => {
+            "COMM_PROTOCOL_HCCS, COMM_PROTOCOL_HCCS_ONLY, COMM_PROTOCOL_SIO, COMM_PROTOCOL_ROCE"
+        }
+    };
+    let (first, rest) = list.split_at(list.match_indices(", ").nth(2).map_or(list.len(), |(at, _)| at));
+    let rest = rest.trim_start_matches(", ");
+    format!(
+        "/// Links that the engine can use, the better ones first.\n#ifndef HCOMM_OP_PROTOCOLS_H\n#define HCOMM_OP_PROTOCOLS_H\n\n#include \"hcomm_res_defs.h\"\n\nnamespace hcomm_op {{\n\nconstexpr CommProtocol PROTOCOLS[] = {{\n    {first},\n    {rest}}};\n\n}} // namespace hcomm_op\n\n#endif\n"
+    )
+}
+
+fn registration(snake: &str, class: &str) -> String {
+    format!(
+        "{{\n  \"HcommOp{class}\": {{\n    \"opInfo\": {{\n      \"opKernelLib\": \"AICPUKernel\",\n      \"kernelSo\": \"lib{snake}_aicpu_kernel.so\",\n      \"functionName\": \"HcommOp{class}\"\n    }}\n  }}\n}}\n"
+    )
+}
+
+fn signing(snake: &str) -> String {
+    format!(
+        "<hcomm_check_cfg>\n    <item input=\"aicpu_{snake}.tar.gz\" output=\"aicpu_{snake}.tar.gz\" type=\"cms\" sign_alg=\"PSS\" tag=\"ascend_aicpu\" nvcnt=\"0\"></item>\n</hcomm_check_cfg>\n"
+    )
+}
+
+fn readme(
+    spec: &Spec<'_>,
+    template: &str,
+    declaration: &str,
+    options: &Options,
+    (layouts, equal, in_place): (bool, bool, bool),
+) -> String {
+    let layout = match (layouts, equal) {
+        (false, _) => "",
+        (true, true) => ", in servers of one size",
+        (true, false) => ", in servers of any sizes",
+    };
+    let overlap = match (spec.operator, in_place) {
+        (Operator::Broadcast | Operator::Barrier, _) => "",
+        (_, true) => "Input and output may overlap: the smaller in the larger, at the rank's own slot.",
+        (_, false) => "Input and output must not overlap.",
+    };
+    let notes = match spec.operator {
+        Operator::AllToAllV => {
+            "\n- Unlike HCCL's, it takes the counts of all pairs: the largest sets the number of rounds, which must be the same on every rank."
+        }
+        Operator::BatchSendRecv => {
+            "\n- Unlike HCCL's, it takes the count of the largest item of any rank, which sets the number of rounds: that must be the same on every rank."
+        }
+        Operator::SendRecv => {
+            "\n- One function sends and receives. Other ranks need not call it; if they do, they do nothing."
+        }
+        _ => "",
+    };
+    let product = match options.product {
+        Product::A2 => "Atlas A2",
+        Product::A3 => "Atlas A3",
+        Product::A950 => "Ascend 950",
+    };
+    let (engine, [folder, building, about]) = match options.engine {
+        Engine::AiCpu => ("AI CPU", runtime::README_AI_CPU),
+        Engine::Aiv => ("Vector cores", runtime::README_AIV),
+    };
+    let (how, know) = about.split_once("@@\n").unwrap_or((about, ""));
+    let snake = names::identifier(spec.snake);
+    template
+        .replace("@KERNEL_FOLDER@", folder.trim_end())
+        .replace("@HOW_IT_RUNS@", how.trim_end())
+        .replace("@BUILDING@", building.trim_end())
+        .replace("@ENGINE_NOTES@", know.trim_end())
+        .replace("@SNAKE@", &snake)
+        .replace("@ENGINE@", engine)
+        .replace("@DOC@", docs(spec, "").trim_end())
+        .replace("@PRODUCT_NAME@", product)
+        .replace("@SOURCE@", &format!("`{}`", names::comment(spec.file)))
+        .replace("@OPERATOR@", spec.operator.name())
+        .replace("@DECLARATION@", &format!("{declaration};"))
+        .replace("@MAX_RANKS@", &spec.max_ranks().to_string())
+        .replace("@LAYOUT@", layout)
+        .replace(" @IN_PLACE@", &if overlap.is_empty() { String::new() } else { format!(" {overlap}") })
+        .replace("@NOTES@", notes)
+}
