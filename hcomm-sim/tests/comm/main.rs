@@ -9,3 +9,4 @@ mod p2p;
 mod resources;
 mod soak;
 mod support;
+mod windows;

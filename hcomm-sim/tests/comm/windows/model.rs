@@ -1,0 +1,1 @@
+//! Random sequences against a model.
