@@ -29,13 +29,78 @@
 
 using GM_ADDR = uint8_t*;
 
-/* 16-bit floats are carried, and combined by the library. */
+namespace hcomm_standin {
+
+inline float float_of(uint32_t bits)
+{
+    float value;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+inline uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+/* The upper bits, rounded to nearest with ties to even. */
+inline uint16_t bfloat16_bits(float value)
+{
+    const uint32_t bits = bits_of(value);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) {
+        return static_cast<uint16_t>(bits >> 16 | 0x40u);
+    }
+    return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+inline uint16_t half_bits(float value)
+{
+    const uint32_t bits = bits_of(value);
+    const uint32_t sign = bits >> 16 & 0x8000u;
+    const uint32_t rest = bits & 0x7fffffffu;
+    if (rest > 0x7f800000u) {
+        return static_cast<uint16_t>(sign | 0x7e00u);
+    }
+    if (rest >= 0x47800000u) {
+        return static_cast<uint16_t>(sign | 0x7c00u); /* 65536 and more */
+    }
+    if (rest < 0x38800000u) { /* a subnormal number of 2^-24 each: adding 0.5 rounds it into the lowest bits */
+        return static_cast<uint16_t>(sign | (bits_of(float_of(rest) + 0.5f) - bits_of(0.5f)));
+    }
+    return static_cast<uint16_t>(sign | ((rest - 0x38000000u + 0xfffu + (rest >> 13 & 1u)) >> 13));
+}
+
+inline float half_value(uint16_t bits)
+{
+    const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
+    const uint32_t rest = bits & 0x7fffu;
+    if (rest >= 0x7c00u) {
+        return float_of(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
+    }
+    if (rest < 0x400u) {
+        const float size = static_cast<float>(rest) / 16777216.0f;
+        return sign != 0 ? -size : size;
+    }
+    return float_of(sign | ((rest << 13) + 0x38000000u));
+}
+
+} // namespace hcomm_standin
+
 struct half {
     uint16_t bits;
+    half() = default;
+    half(float value) : bits(hcomm_standin::half_bits(value)) {}
+    operator float() const { return hcomm_standin::half_value(bits); }
 };
 struct bfloat16_t {
     uint16_t bits;
+    bfloat16_t() = default;
+    bfloat16_t(float value) : bits(hcomm_standin::bfloat16_bits(value)) {}
+    operator float() const { return hcomm_standin::float_of(static_cast<uint32_t>(bits) << 16); }
 };
+/* 8-bit floats are only carried. */
 struct hifloat8_t {
     uint8_t bits;
 };
@@ -70,13 +135,13 @@ static inline void pipe_barrier(pipe_t) { std::atomic_thread_fence(std::memory_o
 /* What kernels say about themselves in a section of their binary. */
 enum { F_TYPE_KTYPE = 1 };
 enum { K_TYPE_AICORE = 1, K_TYPE_AIC = 2, K_TYPE_AIV = 3 };
-struct BaseTlv {
+struct KernelTypeTlv {
     unsigned short type;
     unsigned short len;
+    unsigned int ktype;
 };
 struct FunLevelKType {
-    struct BaseTlv head;
-    unsigned int ktype;
+    struct KernelTypeTlv kernel;
 };
 
 namespace hcomm_standin {

@@ -5,6 +5,7 @@ use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_sim::comm::{Code, CommError, Memory, Place, Region, Result};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// What the addresses of allocations are multiples of.
@@ -18,11 +19,12 @@ const LOCKS: usize = 64;
 
 /// All allocations of the process.
 #[derive(Debug)]
-pub struct RawMemory {
+pub(crate) struct RawMemory {
     all: RwLock<BTreeMap<u64, Allocation>>,
     used: Mutex<BTreeMap<Place, u64>>,
     /// Bytes of a device.
     capacity: u64,
+    serials: AtomicU64,
     stripes: [Mutex<()>; LOCKS],
 }
 
@@ -30,6 +32,8 @@ pub struct RawMemory {
 struct Allocation {
     size: u64,
     place: Place,
+    /// Counts allocations: an address may be given out again.
+    serial: u64,
     /// What the allocator gave, and for what.
     base: u64,
     layout: Layout,
@@ -37,17 +41,18 @@ struct Allocation {
 
 impl RawMemory {
     /// Devices of `capacity` bytes each. The host has no limit.
-    pub fn new(capacity: u64) -> RawMemory {
+    pub(crate) fn new(capacity: u64) -> RawMemory {
         RawMemory {
             all: RwLock::default(),
             used: Mutex::default(),
             capacity,
+            serials: AtomicU64::new(0),
             stripes: std::array::from_fn(|_| Mutex::new(())),
         }
     }
 
     /// Bytes that a device has.
-    pub fn capacity(&self) -> u64 {
+    pub(crate) fn capacity(&self) -> u64 {
         self.capacity
     }
 
@@ -63,13 +68,61 @@ impl RawMemory {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The allocation that an address is in: its number, which no other has, its first byte, and where it is.
+    pub(crate) fn allocation(&self, addr: u64) -> Option<(u64, u64, Place)> {
+        let table = self.table();
+        let (&start, found) = table.range(..=addr).next_back()?;
+        (addr - start <= found.size).then_some((found.serial, start, found.place))
+    }
+
     /// Checks that `len` bytes from `addr` are allocated, in one piece.
     ///
     /// # Errors
     ///
     /// `HCCL_E_MEMORY`, with the allocation that they run over.
-    pub fn check(&self, addr: u64, len: u64) -> Result<()> {
+    pub(crate) fn check(&self, addr: u64, len: u64) -> Result<()> {
         lookup(&self.table(), addr, len).map(|_| ())
+    }
+}
+
+impl RawMemory {
+    /// dst ← dst ⊕ src, where the source is not in the table.
+    ///
+    /// # Errors
+    ///
+    /// If a byte of the destination is not allocated.
+    pub(crate) fn reduce_from(&self, dst: u64, src: &[u8], dtype: DataType, reduce: ReduceOp) -> Result<()> {
+        let table = self.table();
+        lookup(&table, dst, src.len() as u64)?;
+        self.combine(dst, src.as_ptr() as u64, src.len() as u64, dtype, reduce);
+        Ok(())
+    }
+
+    /// Both ranges are there, and stay so meanwhile: the table's lock is held, or the source is borrowed.
+    fn combine(&self, dst: u64, src: u64, len: u64, dtype: DataType, reduce: ReduceOp) {
+        let size = u64::from(dtype.size());
+        let (mut acc, mut other) = (Vec::new(), Vec::new());
+        let mut at = 0;
+        while at < len {
+            // The elements that start in one stripe.
+            let room = STRIPE - (dst + at) % STRIPE;
+            let piece = (room.div_ceil(size) * size).min(len - at);
+            let stripe = &self.stripes[((dst + at) / STRIPE) as usize % LOCKS];
+            let turn = stripe.lock().unwrap_or_else(PoisonError::into_inner);
+            acc.resize(piece as usize, 0);
+            other.resize(piece as usize, 0);
+            // SAFETY: the ranges are there, as the caller says, and the vectors are as long as what is copied. Who races
+            // with it gets a mix of bytes, as from the hardware.
+            unsafe {
+                std::ptr::copy_nonoverlapping((src + at) as *const u8, other.as_mut_ptr(), piece as usize);
+                std::ptr::copy_nonoverlapping((dst + at) as *const u8, acc.as_mut_ptr(), piece as usize);
+            }
+            hcomm_sim::value::reduce(dtype, reduce, &mut acc, &other);
+            // SAFETY: as above.
+            unsafe { std::ptr::copy_nonoverlapping(acc.as_ptr(), (dst + at) as *mut u8, piece as usize) };
+            drop(turn);
+            at += piece;
+        }
     }
 }
 
@@ -119,7 +172,8 @@ impl Memory for RawMemory {
         *used += bytes;
         drop(uses);
         let addr = base.next_multiple_of(ALIGN);
-        self.table_mut().insert(addr, Allocation { size: bytes, place, base, layout });
+        let serial = self.serials.fetch_add(1, Ordering::Relaxed) + 1;
+        self.table_mut().insert(addr, Allocation { size: bytes, place, serial, base, layout });
         Ok(addr)
     }
 
@@ -155,33 +209,12 @@ impl Memory for RawMemory {
     }
 
     fn reduce(&self, dst: u64, src: u64, count: u64, dtype: DataType, reduce: ReduceOp) -> Result<()> {
-        let size = u64::from(dtype.size());
         let too_large = || CommError::new(Code::Para, format!("a reduction of {count} elements is too large"));
-        let len = count.checked_mul(size).ok_or_else(too_large)?;
+        let len = count.checked_mul(u64::from(dtype.size())).ok_or_else(too_large)?;
         let table = self.table();
         lookup(&table, src, len)?;
         lookup(&table, dst, len)?;
-        let (mut acc, mut other) = (Vec::new(), Vec::new());
-        let mut at = 0;
-        while at < len {
-            // The elements that start in one stripe.
-            let room = STRIPE - (dst + at) % STRIPE;
-            let piece = (room.div_ceil(size) * size).min(len - at);
-            let stripe = &self.stripes[((dst + at) / STRIPE) as usize % LOCKS];
-            let turn = stripe.lock().unwrap_or_else(PoisonError::into_inner);
-            acc.resize(piece as usize, 0);
-            other.resize(piece as usize, 0);
-            // SAFETY: the ranges are allocated, as in `copy`, and the vectors are as long as what is copied.
-            unsafe {
-                std::ptr::copy_nonoverlapping((src + at) as *const u8, other.as_mut_ptr(), piece as usize);
-                std::ptr::copy_nonoverlapping((dst + at) as *const u8, acc.as_mut_ptr(), piece as usize);
-            }
-            hcomm_sim::value::reduce(dtype, reduce, &mut acc, &other);
-            // SAFETY: as above.
-            unsafe { std::ptr::copy_nonoverlapping(acc.as_ptr(), (dst + at) as *mut u8, piece as usize) };
-            drop(turn);
-            at += piece;
-        }
+        self.combine(dst, src, len, dtype, reduce);
         Ok(())
     }
 

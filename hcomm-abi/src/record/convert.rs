@@ -7,7 +7,7 @@ use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::program::{Cell, Op, OpKind, Program, RankProgram, Source, Transfer};
 use hcomm_core::shape::{Layout, Shape};
 use hcomm_core::spec::Span;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A record as programs.
 #[derive(Clone, Debug)]
@@ -143,8 +143,13 @@ impl Threads {
 
     /// Which threads each kernel uses, and a notify for each that nothing else uses.
     fn find_launches(&mut self, record: &Record) {
+        let launched = record.calls.iter().filter_map(|call| match &call.what {
+            What::Launch { id, .. } => Some((call.rank, *id)),
+            _ => None,
+        });
+        let launched: BTreeSet<(u32, u32)> = launched.collect();
         for call in &record.calls {
-            let Some(launch) = call.launch else { continue };
+            let Some(launch) = call.launch.filter(|launch| launched.contains(&(call.rank, *launch))) else { continue };
             let rank = &mut self.ranks[call.rank as usize];
             let place = rank.place[&call.thread];
             let used = self.launches.entry((call.rank, launch)).or_default();

@@ -98,7 +98,8 @@ impl Chunks {
             let mut numbered_to = 0;
             for (from, (to, base)) in used {
                 let buffer = rank.buffers[&base];
-                for cut in rank.cuts.range(from.max(numbered_to)..to) {
+                // What lies in a range before has been numbered with it.
+                for cut in rank.cuts.range(from.max(numbered_to).min(to)..to) {
                     let count = &mut rank.counts[buffer as usize];
                     rank.numbers.insert(*cut, *count);
                     *count += 1;

@@ -50,6 +50,8 @@ impl fmt::Display for Fault {
                 None => writeln!(f, "  {words}")?,
             }
         }
-        help.as_ref().map_or(Ok(()), |help| writeln!(f, "  help: {help}"))
+        // A place is a call here.
+        let help = help.as_ref().map(|help| help.replace("(line ", "(call "));
+        help.map_or(Ok(()), |help| writeln!(f, "  help: {help}"))
     }
 }

@@ -157,3 +157,21 @@ fn boundaries_are_carried_over_copies() {
     let events = timeline(&record);
     assert_eq!(events["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X").count(), 3);
 }
+
+#[test]
+fn ranges_inside_others_have_their_chunks_once() {
+    let mut script = Script::default();
+    script.copy(0, 1, buffer(0, 0, 1000), user(0, 0, 0, 1000));
+    script.copy(0, 1, user(0, 1, 100, 50), buffer(0, 200, 50));
+    script.copy(0, 1, user(0, 1, 200, 800), buffer(0, 200, 800));
+    let recorded = convert(&script.finish()).unwrap();
+    assert!(recorded.exact);
+    // 0..200, 200..250, 250..1000 of the buffer.
+    assert_eq!(recorded.again.scratch, 3);
+    let firsts: Vec<(u32, u32)> = recorded.again.ranks[0].threads[1]
+        .iter()
+        .filter_map(|op| op.kind.transfer())
+        .map(|transfer| (transfer.dst.chunk, transfer.src.chunk))
+        .collect();
+    assert_eq!(firsts, [(0, 0), (0, 1), (1, 1)]);
+}

@@ -212,7 +212,7 @@ impl Cluster {
         device: u32,
         config: &CommConfig,
     ) -> Result<Communicator> {
-        let group = self.core.meet(MeetingKey::Root(root.0), ranks, (rank, device), config)?;
+        let group = self.core.meet((MeetingKey::Root(root.0), &[]), ranks, (rank, device), config)?;
         Ok(Communicator::enter(&self.core, &group, rank, config))
     }
 

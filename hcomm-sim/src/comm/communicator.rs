@@ -344,7 +344,7 @@ impl Communicator {
         }
         let key = MeetingKey::Sub(group.id, id);
         let core = &self.state.core;
-        let sub = core.meet(key, ranks.len() as u32, (rank, self.device()), config)?;
+        let sub = core.meet((key, ranks), ranks.len() as u32, (rank, self.device()), config)?;
         Ok(Communicator::enter(core, &sub, rank, config))
     }
 
@@ -498,6 +498,7 @@ impl Communicator {
                 Is::Destroyed => "destroyed",
             },
             error,
+            waiting: state.waiting(),
             counters: state.totals.now(),
             in_use: InUse {
                 communicators: usize::from(is != Is::Destroyed),
@@ -522,6 +523,8 @@ impl RankState {
         let core = &self.core;
         self.tell(StatePhase::DestroyPre);
         self.stop(Is::Destroyed, None);
+        // Who waits for its channels must not wait on.
+        self.group.left();
         core.comms.remove(self.handle)?;
         // Nobody carries out a task of it when its memory goes.
         for queue in self.queues() {

@@ -1,7 +1,7 @@
 //! Who runs the queues: a few workers, one timer, and threads for calls that may block.
 
 use crate::comm::core::Core;
-use crate::comm::error::Result;
+use crate::comm::error::{Result, internal};
 use crate::comm::fault::Fate;
 use crate::comm::notify::{Notify, Recorded};
 use crate::comm::queue::{Action, Call, Driver, Hop, Owned, Queue};
@@ -282,7 +282,8 @@ impl Driver for Core {
         self.engine.submit(
             engine,
             Box::new(move || {
-                let result = call();
+                let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call))
+                    .unwrap_or_else(|_| Err(internal("the kernel panicked")));
                 queue.done(owner, result);
                 queue.wake(&*core, token);
             }),

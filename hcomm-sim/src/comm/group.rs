@@ -208,6 +208,8 @@ pub(crate) struct Meetings {
 #[derive(Debug)]
 struct Meeting {
     size: u32,
+    /// Who is to be in it, where they are ranks of another communicator.
+    members: Vec<u32>,
     came: BTreeMap<u32, (u32, CommConfig)>,
     outcome: Option<Result<Arc<Group>>>,
 }
@@ -257,7 +259,7 @@ impl Core {
     /// Blocks until all ranks have come, and gives all of them the same group, or the same error.
     pub(crate) fn meet(
         &self,
-        key: MeetingKey,
+        (key, members): (MeetingKey, &[u32]),
         size: u32,
         (rank, device): (u32, u32),
         config: &CommConfig,
@@ -275,13 +277,22 @@ impl Core {
         {
             return Err(para("the root info is not one of this cluster, or was used up"));
         }
-        let meeting =
-            meetings.open.entry(key).or_insert_with(|| Meeting { size, came: BTreeMap::new(), outcome: None });
+        let meeting = meetings.open.entry(key).or_insert_with(|| Meeting {
+            size,
+            members: members.to_vec(),
+            came: BTreeMap::new(),
+            outcome: None,
+        });
         if meeting.outcome.is_some() {
             return Err(para("the root info was used up"));
         }
         let wrong = if meeting.size != size {
             Some(para(format!("rank {rank} asks for {size} ranks, and the others ask for {}", meeting.size)))
+        } else if meeting.members != members {
+            Some(para(format!(
+                "rank {rank} asks for the ranks {members:?}, and the others ask for {:?}",
+                meeting.members
+            )))
         } else if meeting.came.contains_key(&rank) {
             return Err(para(format!("there are two ranks {rank}")));
         } else {

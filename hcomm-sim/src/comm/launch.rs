@@ -5,6 +5,7 @@
 //! that the stream waits for.
 
 use crate::comm::channel::ChannelDesc;
+use crate::comm::config::Deterministic;
 use crate::comm::context::MAX_TAG;
 use crate::comm::error::{CommError, Result, internal, not_support, para, unavail};
 use crate::comm::handle::{EventHandle, StreamHandle, ThreadHandle};
@@ -17,7 +18,9 @@ use crate::comm::rank::RankState;
 use crate::comm::sync::lock;
 use crate::comm::thread::{CommEngine, DedicatedThread, Side, Thread};
 use crate::comm::window::{OperandPlace, Operands};
+use hcomm_core::check;
 use hcomm_core::counts::Counts;
+use hcomm_core::diag::Code;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::program::{OpKind, Program};
@@ -80,6 +83,8 @@ pub(crate) struct Launches {
     /// The thread that the kernels are launched on, and the event that orders operators on different streams.
     unfold: Option<(ThreadHandle, EventHandle)>,
     last: Option<StreamHandle>,
+    /// Whether an algorithm orders its reductions, where it was asked: by tag.
+    ordered: BTreeMap<String, bool>,
     /// Counts operators, to compare what ranks call.
     pub(crate) number: u64,
 }
@@ -233,6 +238,7 @@ impl RankState {
         let operands = self.operands(program, input, output)?;
         let operator = program.operator;
         let mut launches = lock(&self.launches);
+        self.check_order(&mut launches, program, call)?;
         let what = What {
             algorithm: program.algorithm.clone(),
             shape: program.shape,
@@ -360,6 +366,29 @@ impl RankState {
             }
         }
         Ok(())
+    }
+
+    /// If the communicator is to be deterministic, floats are added and multiplied in an order that does not change: what the
+    /// checks say of the program (H202).
+    fn check_order(&self, launches: &mut Launches, program: &Program, call: &OpCall) -> Result<()> {
+        let matters = program.operator.reduces()
+            && crate::value::rounds(call.dtype)
+            && matches!(call.reduce, ReduceOp::Sum | ReduceOp::Prod);
+        if self.config.deterministic == Deterministic::Off || !matters {
+            return Ok(());
+        }
+        let ordered = *launches.ordered.entry(tag_of(program)?).or_insert_with(|| {
+            let strict = Program { deterministic: true, ..program.clone() };
+            let report = check::report(&strict);
+            report.diagnostics.iter().all(|diagnostic| diagnostic.code != Code::H202)
+        });
+        match ordered {
+            true => Ok(()),
+            false => Err(not_support(format!(
+                "`{}` does not always reduce in the same order (H202), and {} is to be deterministic",
+                program.algorithm, self.group.name
+            ))),
+        }
     }
 
     /// Checks what an operator is called with. Returns its rounds, and where input and output are.

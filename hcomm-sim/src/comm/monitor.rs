@@ -170,13 +170,34 @@ pub struct InUse {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     Created,
-    Launched { algorithm: String, count: u64, dtype: &'static str, rounds: u64, reused: bool },
-    Failed(CommError),
-    Retried { algorithm: String, attempt: u32 },
-    NotRetried { algorithm: String, why: String },
-    FellBack { from: String, to: String, why: String },
-    Registered { window: String },
-    Deregistered { window: String },
+    Launched {
+        algorithm: String,
+        count: u64,
+        dtype: &'static str,
+        rounds: u64,
+        reused: bool,
+    },
+    /// With what its threads waited for then.
+    Failed(CommError, Vec<String>),
+    Retried {
+        algorithm: String,
+        attempt: u32,
+    },
+    NotRetried {
+        algorithm: String,
+        why: String,
+    },
+    FellBack {
+        from: String,
+        to: String,
+        why: String,
+    },
+    Registered {
+        window: String,
+    },
+    Deregistered {
+        window: String,
+    },
     Suspended,
     Resumed,
     Destroyed,
@@ -190,7 +211,8 @@ impl Moment {
                 let context = if *reused { "its context reused" } else { "its context made" };
                 ("launched", format!("{algorithm}: {count} {dtype} in {rounds} rounds, {context}"))
             }
-            Moment::Failed(error) => ("failed", error.to_string()),
+            Moment::Failed(error, waiting) if waiting.is_empty() => ("failed", error.to_string()),
+            Moment::Failed(error, waiting) => ("failed", format!("{error}; still waiting: {}", waiting.join(", "))),
             Moment::Retried { algorithm, attempt } => ("retried", format!("{algorithm}, attempt {attempt}")),
             Moment::NotRetried { algorithm, why } => ("not_retried", format!("{algorithm}: {why}")),
             Moment::FellBack { from, to, why } => ("fell_back", format!("from {from} to {to}: {why}")),
@@ -256,6 +278,8 @@ pub struct Snapshot {
     pub status: &'static str,
     /// What failed first since the last resume.
     pub error: Option<String>,
+    /// What its threads and streams wait for now.
+    pub waiting: Vec<String>,
     /// What it has counted.
     pub counters: Counters,
     /// What it holds.

@@ -141,6 +141,18 @@ impl RankState {
         lock(&self.threads).all.iter().map(|thread| thread.queue.clone()).collect()
     }
 
+    /// What its threads and streams wait for.
+    pub(crate) fn waiting(&self) -> Vec<String> {
+        let threads = lock(&self.threads).all.clone();
+        let waits = threads.iter().filter_map(|thread| Some((thread, thread.queue.waits_for()?)));
+        waits
+            .map(|(thread, flag)| match thread.stream {
+                Some(_) => format!("a stream for {flag}"),
+                None => format!("thread {} for {flag}", thread.number),
+            })
+            .collect()
+    }
+
     /// Stops: whatever is queued is dropped.
     pub(crate) fn stop(&self, is: Is, error: Option<CommError>) {
         {
@@ -163,7 +175,7 @@ impl RankState {
     /// It fails for a reason that is not one of its tasks.
     pub(crate) fn fail(&self, error: &CommError) {
         self.totals.failed(error.code);
-        self.note(Moment::Failed(error.clone()));
+        self.note(Moment::Failed(error.clone(), self.waiting()));
         if lock(&self.status).is == Is::Ready {
             self.stop(Is::Failed, Some(error.clone()));
         }
@@ -207,7 +219,7 @@ impl Owner for RankState {
 
     fn failed(&self, error: CommError) {
         self.totals.failed(error.code);
-        self.note(Moment::Failed(error.clone()));
+        self.note(Moment::Failed(error.clone(), self.waiting()));
         if lock(&self.status).is != Is::Ready {
             return;
         }

@@ -190,7 +190,7 @@ impl Group {
     fn give_up(&self, why: &CommError) {
         for state in self.states() {
             state.totals.failed(why.code);
-            state.note(Moment::Failed(why.clone()));
+            state.note(Moment::Failed(why.clone(), state.waiting()));
             state.stop(Is::Failed, Some(why.clone()));
         }
     }

@@ -6,6 +6,8 @@ mod by_hand;
 mod conform;
 mod faults;
 mod p2p;
+#[path = "../it/support.rs"]
+mod programs;
 mod resources;
 mod soak;
 mod support;

@@ -1,10 +1,13 @@
 //! Resources: quotas, what is given again, what is refused, and with which code.
 
+use crate::programs::{At, DONE, READY, empty, shape, transfer};
 use crate::support::{Rig, cluster, flat};
 use hcomm_algos::{MeshAllGather, RingAllReduce};
 use hcomm_core::counts::Counts;
 use hcomm_core::dtype::{DataType, ReduceOp};
+use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::product::Product;
+use hcomm_core::program::{OpKind, Program};
 use hcomm_core::shape::Layout;
 use hcomm_sim::comm::{
     ChannelDesc, Cluster, ClusterConfig, Code, CommConfig, CommEngine, CommError, CommStatus, Communicator,
@@ -283,6 +286,48 @@ fn calls_are_checked() {
     rig.end();
 }
 
+/// Everybody adds to the owner's slice as it comes.
+fn unordered_reduce_scatter(ranks: u32) -> Arc<Program> {
+    let mut program = empty("unordered", Operator::ReduceScatter, shape(ranks), 1, ranks);
+    for rank in 0..ranks {
+        let others = || (0..ranks).filter(|other| *other != rank);
+        let mut main = At(&mut program, rank, 0);
+        main.op(1, OpKind::LocalCopy(transfer((Buffer::Scratch, 0), (Buffer::Input, 0), ranks, 0)));
+        for peer in others() {
+            main.signal(2, peer, READY);
+        }
+        for peer in others() {
+            main.wait(3, peer, READY);
+        }
+        for peer in others() {
+            let add = transfer((Buffer::Scratch, peer), (Buffer::Scratch, peer), 1, 0);
+            main.op(4, OpKind::WriteReduce(peer, add)).signal(5, peer, DONE);
+        }
+        for peer in others() {
+            main.wait(6, peer, DONE);
+        }
+        main.op(7, OpKind::LocalCopy(transfer((Buffer::Output, 0), (Buffer::Scratch, rank), 1, 0)));
+    }
+    Arc::new(program)
+}
+
+#[test]
+fn a_deterministic_communicator_takes_ordered_reductions_only() {
+    let cluster = cluster(Product::A950, 4);
+    let config = || CommConfig::default().buffer_size(8 << 10);
+    let strict = config().deterministic(hcomm_sim::comm::Deterministic::On);
+    let (rig, free) = (Rig::new(&cluster, &[0, 1, 2, 3], &strict), Rig::new(&cluster, &[0, 1, 2, 3], &config()));
+    let floats = (DataType::Fp32, ReduceOp::Sum);
+    let (unordered, ordered) = (unordered_reduce_scatter(4), flat(&RingAllReduce::SPEC, 4));
+    rig.check(&ordered, &Counts::Same(9), floats, false, 1);
+    let buffers = rig.buffers(&unordered, &Counts::Same(9), floats, false, 1);
+    fails(rig.launch(&unordered, &buffers), Code::NotSupport, "H202");
+    // Where the order does not matter, it may be any.
+    rig.check(&unordered, &Counts::Same(9), (DataType::Int32, ReduceOp::Sum), false, 1);
+    rig.check(&unordered, &Counts::Same(9), (DataType::Fp32, ReduceOp::Max), false, 1);
+    free.check(&unordered, &Counts::Same(9), floats, false, 1);
+}
+
 #[test]
 fn contexts_by_tag_and_engine() {
     let cluster = cluster(Product::A3, 2);
@@ -446,6 +491,15 @@ fn sub_communicators_run_beside_the_whole_one() {
         rig.wait().into_iter().for_each(Result::unwrap);
     }
     assert_eq!((a.wrong(&odd, &program), b.wrong(&even, &program), c.wrong(&whole, &all)), (None, None, None));
+    // Ranks that name others, and would yet fit together.
+    thread::scope(|scope| {
+        for (of, ranks) in [(0, [0, 1]), (1, [2, 1])] {
+            let comm = &whole.comms[of];
+            let config = small();
+            scope
+                .spawn(move || fails(comm.create_sub(&ranks, 9, of as u32, &config), Code::Para, "the others ask for"));
+        }
+    });
     fails(odd.comms[0].create_sub(&[0], 1, 0, &small()), Code::NotSupport, "is a sub-communicator");
     fails(whole.comms[0].create_sub(&[1], 1, 0, &small()), Code::Para, "is not at 0");
     fails(whole.comms[0].create_sub(&[0, 4], 1, 0, &small()), Code::Para, "rank 4");
@@ -498,6 +552,32 @@ fn a_cluster_that_goes_tells_who_waits() {
     });
     fails(comms[0].hccl_buffer(), Code::InStatus, "shut down");
     fails(cluster.create_stream(0), Code::InStatus, "shut down");
+}
+
+#[test]
+fn a_kernel_that_panics_is_an_error_of_its_stream() {
+    let cluster = cluster(Product::A950, 1);
+    let stream = cluster.create_stream(0).unwrap();
+    cluster.launch_call(stream, Box::new(|| panic!("as it should"))).unwrap();
+    fails(cluster.synchronize(stream), Code::Internal, "panicked");
+    cluster.launch_call(stream, Box::new(|| Ok(()))).unwrap();
+    cluster.synchronize(stream).unwrap();
+}
+
+#[test]
+fn a_rank_that_is_destroyed_while_it_connects_lets_go() {
+    let cluster = cluster(Product::A950, 2);
+    let rig = Rig::new(&cluster, &[0, 1], &CommConfig::default().buffer_size(8 << 10).timeouts(5, 100_000));
+    let program = flat(&MeshAllGather::SPEC, 2);
+    let buffers = rig.buffers(&program, &Counts::Same(9), (DataType::Fp32, ReduceOp::Sum), false, 1);
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| rig.comms[0].launch(&program, &buffers.calls[0], rig.streams[0]));
+        thread::sleep(Duration::from_millis(30));
+        rig.comms[0].destroy().unwrap();
+        fails(waits.join().unwrap(), Code::NotFound, "destroyed");
+    });
+    rig.comms[1].destroy().unwrap();
+    assert_eq!(cluster.in_use().channels, 0);
 }
 
 #[test]

@@ -281,7 +281,7 @@ fn a_closed_queue_wakes_who_waits_for_it() {
         let ready = flag(0);
         queue.push(&*model, [wait(&ready), record(&ready)]);
         let recorder = {
-            let (model, ready) = (model.clone(), ready.clone());
+            let model = model.clone();
             thread::spawn(move || model.record(&ready))
         };
         let closer = {

@@ -1,3 +1,5 @@
+//! Memory as segments.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
 use crate::comm::error::Code;

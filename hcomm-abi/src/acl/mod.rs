@@ -1,0 +1,9 @@
+//! The ACL runtime: devices, streams, events, memory, kernels.
+
+mod device;
+mod event;
+mod kernel;
+mod memory;
+mod stream;
+
+pub(crate) use kernel::block::elements;

@@ -1,0 +1,3 @@
+//! HCOMM's primitives.
+
+mod primitives;
