@@ -310,7 +310,7 @@ const END: &str = "<!-- end -->";
 #[test]
 fn fewer_bytes_are_moved_than_through_the_buffer() {
     let mut table = "| algorithm | KiB moved | of them over links | rounds |\n| --- | --- | --- | --- |\n".to_owned();
-    assert_eq!(zero_copy().map(|spec| spec.snake).filter(|name| PAIRS.iter().all(|pair| pair.0 != *name)).next(), None);
+    assert_eq!(zero_copy().map(|spec| spec.snake).find(|name| PAIRS.iter().all(|pair| pair.0 != *name)), None);
     for (zero_copy, buffered) in PAIRS {
         let both = [zero_copy, buffered].map(|name| {
             let program = flat(spec(name), 4);
