@@ -430,7 +430,7 @@ proptest! {
     #[test]
     fn a3_is_like_the_model(steps in steps(), destroys_first in any::<bool>()) {
         let cluster = cluster(Product::A3, DEVICES);
-        let config = CommConfig::default().symmetric_gb(1).timeouts(50, 20);
+        let config = CommConfig::default().symmetric_gb(1).timeouts(50, 80);
         let comms = [vec![0, 1, 2], vec![2, 0], vec![1, 2]].into_iter().map(|devices| {
             let ranks = cluster.init_all(&devices, &config).unwrap();
             Some(Comm { ranks, heaps: vec![BTreeMap::new(); devices.len()], devices })
@@ -449,7 +449,7 @@ proptest! {
         steps in proptest::collection::vec((0u8..8, 0u64..40, 1u64..40, any::<usize>(), 0u32..2), 1..60)
     ) {
         let cluster = cluster(Product::A950, 2);
-        let config = CommConfig::default().buffer_size(4096).timeouts(50, 20);
+        let config = CommConfig::default().buffer_size(4096).timeouts(50, 80);
         let comms = cluster.init_all(&[0, 1], &config).unwrap();
         let base = [0, 1].map(|device| cluster.alloc(device, 80).unwrap());
         let device = cluster.data_plane(Side::Device);

@@ -30,7 +30,7 @@ fn zero_copy() -> impl Iterator<Item = &'static Spec<'static>> {
 
 /// An HCCL buffer of 32 KiB.
 fn small() -> CommConfig {
-    CommConfig::default().buffer_size(16 << 10).timeouts(50, 5)
+    CommConfig::default().buffer_size(16 << 10).timeouts(50, 50)
 }
 
 #[derive(Debug, Default)]
