@@ -442,3 +442,74 @@ fn memory_stays_for_peers_that_have_it_mapped() {
     rig.streams.iter().for_each(|stream| cluster.destroy_stream(*stream).unwrap());
     nothing_is_left(&cluster);
 }
+
+#[test]
+fn one_sided_operations_reach_windows() {
+    for product in [Product::A3, Product::A950] {
+        let cluster = cluster(product, 2);
+        let rig = Rig::new(&cluster, &[0, 1], &soon());
+        let windows = Windows::new(&rig, 4096);
+        at_once(&rig.comms, |comm| comm.connect(&[1 - comm.rank()])).into_iter().for_each(|one| drop(one.unwrap()));
+        let device = cluster.data_plane(Side::Device);
+        let theirs = device.peer_pointer(windows.handles[0], 100, 1).unwrap();
+        let mine = Region { addr: windows.regions[0].addr, size: 50 };
+        write(&cluster, mine.addr + 9, 5);
+        rig.comms[0].put(1, theirs, mine, Some(0), rig.streams[0]).unwrap();
+        rig.comms[1].await_signal(0, 0, rig.streams[1]).unwrap();
+        rig.streams.iter().for_each(|stream| cluster.synchronize(*stream).unwrap());
+        assert_eq!(read(&cluster, windows.regions[1].addr + 109), 5);
+        let back = Region { addr: mine.addr + 1000, size: 50 };
+        rig.comms[0].get(1, back, theirs, None, rig.streams[0]).unwrap();
+        cluster.synchronize(rig.streams[0]).unwrap();
+        assert_eq!(read(&cluster, back.addr + 9), 5);
+        let handles = windows.handles.clone();
+        windows.free(&rig);
+        fails(device.peer_pointer(handles[0], 100, 1), Code::Para, "destroyed");
+        assert!(rig.comms[0].put(1, theirs, back, None, rig.streams[0]).is_err());
+        rig.end();
+        nothing_is_left(&cluster);
+    }
+}
+
+#[test]
+fn communicators_register_the_same_memory_at_once() {
+    for product in [Product::A3, Product::A950] {
+        let cluster = cluster(product, 3);
+        let all: Vec<Vec<Communicator>> = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+            .into_iter()
+            .map(|devices| cluster.init_all(&devices, &CommConfig::default().timeouts(50, 500)).unwrap())
+            .collect();
+        let memory: Vec<_> = (0..3).map(|device| cluster.map_new(device, 3 * GRANULARITY).unwrap()).collect();
+        thread::scope(|scope| {
+            for (number, comm) in (0..).zip(all.iter().flatten()) {
+                let (cluster, memory) = (&cluster, &memory);
+                scope.spawn(move || {
+                    let region = Region { addr: memory[comm.device() as usize].0, size: 100 };
+                    let mut held = Vec::new();
+                    for step in 0..30u64 {
+                        held.push(comm.register_window(region).unwrap());
+                        if product == Product::A3 {
+                            let plane = cluster.data_plane(Side::Device);
+                            let peer = (comm.rank() + 1) % 3;
+                            // A byte of its own for each rank of each communicator.
+                            let there = plane.peer_pointer(*held.last().unwrap(), number, peer).unwrap();
+                            write(cluster, there, step as u8);
+                            let device = comm.devices()[peer as usize] as usize;
+                            assert_eq!(read(cluster, memory[device].0 + number), step as u8);
+                        }
+                        while held.len() > (step % 4) as usize {
+                            comm.deregister_window(held.remove(0)).unwrap();
+                            if product == Product::A950 {
+                                // The same range is the same window there.
+                                held.clear();
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        all.iter().flatten().for_each(|comm| comm.destroy().unwrap());
+        memory.iter().for_each(|(addr, physical)| cluster.unmap_all(*addr, *physical).unwrap());
+        nothing_is_left(&cluster);
+    }
+}
