@@ -79,7 +79,7 @@ impl DataPlane {
             return Ok(());
         }
         Err(para(format!(
-            "{region} are on device {device}, and no channel of {} (device {}) maps them, nor a symmetric window",
+            "{region} are on device {device}, and no channel or symmetric window of {} (device {}) maps them",
             at.rank.who(),
             at.rank.device
         )))
