@@ -209,7 +209,7 @@ impl Cluster {
         device: u32,
         config: &CommConfig,
     ) -> Result<Communicator> {
-        let group = self.core.meet(MeetingKey::Root(root.0), ranks, (rank, device), config)?;
+        let group = self.core.meet((MeetingKey::Root(root.0), &[]), ranks, (rank, device), config)?;
         Ok(Communicator::enter(&self.core, &group, rank, config))
     }
 
@@ -376,7 +376,7 @@ impl Cluster {
         }
     }
 
-    /// What the whole cluster has counted.
+    /// What all communicators have counted, those that have been destroyed included.
     pub fn counters(&self) -> Counters {
         let mut all = self.core.totals.now();
         for comm in self.core.comms.all() {

@@ -344,7 +344,7 @@ impl Communicator {
         }
         let key = MeetingKey::Sub(group.id, id);
         let core = &self.state.core;
-        let sub = core.meet(key, ranks.len() as u32, (rank, self.device()), config)?;
+        let sub = core.meet((key, ranks), ranks.len() as u32, (rank, self.device()), config)?;
         Ok(Communicator::enter(core, &sub, rank, config))
     }
 
@@ -498,6 +498,7 @@ impl Communicator {
                 Is::Destroyed => "destroyed",
             },
             error,
+            waiting: state.waiting(),
             counters: state.totals.now(),
             in_use: InUse {
                 communicators: usize::from(is != Is::Destroyed),
@@ -521,6 +522,8 @@ impl RankState {
         let core = &self.core;
         self.tell(StatePhase::DestroyPre);
         self.stop(Is::Destroyed, None);
+        // Who waits for its channels must not wait on.
+        self.group.left();
         core.comms.remove(self.handle)?;
         // Nobody carries out a task of it when its memory goes.
         for queue in self.queues() {
@@ -546,6 +549,7 @@ impl RankState {
         if let Some(region) = lock(&self.buffer).take() {
             core.memory.free(region.addr)?;
         }
+        core.totals.add(&self.totals.now());
         self.note(Moment::Destroyed);
         let is_last = (0..self.group.size()).all(|rank| !self.group.is_there(rank));
         if is_last {

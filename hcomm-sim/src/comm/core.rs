@@ -34,6 +34,7 @@ pub(crate) struct Core {
     pub(crate) observer: Option<std::sync::Arc<dyn Observer>>,
     pub(crate) faults: Faults,
     pub(crate) engine: Engine,
+    /// What communicators had counted that have been destroyed.
     pub(crate) totals: Totals,
     pub(crate) comms: Table<RankState>,
     pub(crate) threads: Table<Thread>,
@@ -64,7 +65,6 @@ impl Core {
     }
 
     pub(crate) fn note_lost(&self, name: FlagName, why: &'static str) {
-        self.totals.lost();
         let mut lost = lock(&self.lost);
         if lost.len() < KEPT {
             lost.push(LostRecord { flag: name, why });

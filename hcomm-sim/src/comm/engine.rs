@@ -1,10 +1,10 @@
 //! Who runs the queues: a few workers, one timer, and threads for calls that may block.
 
 use crate::comm::core::Core;
-use crate::comm::error::Result;
+use crate::comm::error::{Result, internal};
 use crate::comm::fault::Fate;
 use crate::comm::notify::{Notify, Recorded};
-use crate::comm::queue::{Action, Call, Driver, Hop, Owner, Queue};
+use crate::comm::queue::{Action, Call, Driver, Hop, Owned, Queue};
 use crate::comm::sync::lock;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -142,13 +142,15 @@ impl Engine {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Ends workers, timer and idle kernel threads, and waits for them, except for the one that calls this.
-    pub(crate) fn close(&self) {
-        {
-            // With the locks held, so that nobody is between looking and sleeping.
-            let _guards = (lock_std(&self.ready), lock_std(&self.alarms), lock_std(&self.kernels));
-            self.closed.store(true, Ordering::Release);
-        }
+    /// From now on workers, timer and kernel threads end.
+    fn mark_closed(&self) {
+        // With the locks held, so that nobody is between looking and sleeping.
+        let _guards = (lock_std(&self.ready), lock_std(&self.alarms), lock_std(&self.kernels));
+        self.closed.store(true, Ordering::Release);
+    }
+
+    /// Waits for them, except for the one that calls this.
+    fn join(&self) {
         self.work.notify_all();
         self.ring.notify_all();
         self.kernel.notify_all();
@@ -216,23 +218,27 @@ fn serve(engine: &Engine) {
 }
 
 impl Core {
-    fn record(&self, notify: &Notify, hop: Option<Hop>) -> Result<()> {
+    /// Sets a flag. Returns whether the record was lost.
+    fn record(&self, notify: &Notify, hop: Option<Hop>) -> Result<bool> {
         if let Some(hop) = hop {
             match self.faults.record(hop) {
                 Fate::Arrives => {}
                 Fate::Lost => {
                     self.note_lost(notify.name, "a fault was injected");
-                    return Ok(());
+                    return Ok(true);
                 }
                 Fate::Fails(error) => return Err(error),
             }
         }
         match notify.record() {
             Recorded::Set => {}
-            Recorded::Lost => self.note_lost(notify.name, "it was set already, and a notify is one bit"),
+            Recorded::Lost => {
+                self.note_lost(notify.name, "it was set already, and a notify is one bit");
+                return Ok(true);
+            }
             Recorded::Answers(waiter) => waiter.queue.wake(self, waiter.token),
         }
-        Ok(())
+        Ok(false)
     }
 }
 
@@ -244,31 +250,31 @@ impl Driver for Core {
         self.engine.work.notify_one();
     }
 
-    fn execute(&self, action: &Action) -> Result<()> {
+    fn execute(&self, action: &Action) -> Result<bool> {
         match action {
             Action::Copy { dst, src, len, hop, then } => {
                 if let Some(hop) = hop {
                     self.faults.transfer(*hop)?;
                 }
                 self.memory.copy(*dst, *src, *len)?;
-                self.totals.moved(*len, hop.is_some());
-                then.as_ref().map_or(Ok(()), |notify| self.record(notify, *hop))
+                then.as_ref().map_or(Ok(false), |notify| self.record(notify, *hop))
             }
             Action::Reduce { dst, src, count, dtype, reduce, hop, then } => {
                 if let Some(hop) = hop {
                     self.faults.transfer(*hop)?;
                 }
                 self.memory.reduce(*dst, *src, *count, *dtype, *reduce)?;
-                self.totals.moved(count * u64::from(dtype.size()), hop.is_some());
-                then.as_ref().map_or(Ok(()), |notify| self.record(notify, *hop))
+                then.as_ref().map_or(Ok(false), |notify| self.record(notify, *hop))
             }
             Action::Record { notify, hop } => self.record(notify, *hop),
             // The queue does these itself.
-            Action::Wait { .. } | Action::Await(..) | Action::Reach(..) | Action::Call(_) | Action::Kernel(_) => Ok(()),
+            Action::Wait { .. } | Action::Await(..) | Action::Reach(..) | Action::Call(_) | Action::Kernel(_) => {
+                Ok(false)
+            }
         }
     }
 
-    fn kernel(&self, queue: Arc<Queue>, token: u64, (call, owner): (Call, Option<(Arc<dyn Owner>, u64)>)) {
+    fn kernel(&self, queue: Arc<Queue>, token: u64, (call, owner): (Call, Option<Owned>)) {
         let Some(core) = self.me.upgrade() else {
             return;
         };
@@ -276,7 +282,8 @@ impl Driver for Core {
         self.engine.submit(
             engine,
             Box::new(move || {
-                let result = call();
+                let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call))
+                    .unwrap_or_else(|_| Err(internal("the kernel panicked")));
                 queue.done(owner, result);
                 queue.wake(&*core, token);
             }),
@@ -302,10 +309,6 @@ impl Driver for Core {
     fn is_stopped(&self, device: u32) -> bool {
         self.faults.is_stopped(device)
     }
-
-    fn parked(&self) {
-        self.totals.parked();
-    }
 }
 
 impl Core {
@@ -320,12 +323,19 @@ impl Core {
 
     /// Ends everything: queues drop what they hold, and whoever waits is told.
     pub(crate) fn close(&self) {
+        // First, so that whoever wakes finds it.
+        self.engine.mark_closed();
         let threads = self.threads.all().into_iter().map(|thread| thread.queue.clone());
         let streams = self.streams.all().into_iter().map(|stream| stream.queue.clone());
         for queue in threads.chain(streams) {
             queue.close(self);
         }
-        self.engine.close();
+        for comm in self.comms.all() {
+            comm.group.left();
+        }
+        drop(lock(&self.meetings));
+        self.met.notify_all();
+        self.engine.join();
         self.comms.clear();
         self.threads.clear();
         self.channels.clear();

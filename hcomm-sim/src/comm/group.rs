@@ -7,10 +7,10 @@ use crate::comm::error::{CommError, Result, para, timeout};
 use crate::comm::launch::Agreement;
 use crate::comm::p2p::Messages;
 use crate::comm::rank::{Is, RankState};
+use crate::comm::recover::Repeating;
 use crate::comm::sync::{Mutex, lock, read, write};
 use crate::comm::thread::CommEngine;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
@@ -27,8 +27,7 @@ pub(crate) struct Group {
     pub(crate) paired: Condvar,
     pub(crate) agreement: Mutex<Agreement>,
     pub(crate) messages: Mutex<Messages>,
-    /// Whether an operator is being repeated.
-    pub(crate) retrying: AtomicBool,
+    pub(crate) repeating: Mutex<Repeating>,
     pub(crate) gather: Mutex<Gather>,
     pub(crate) gathered: Condvar,
 }
@@ -103,7 +102,7 @@ pub(crate) struct Gather {
 
 impl Group {
     pub(crate) fn new(id: u64, name: String, devices: Vec<u32>, is_sub: bool) -> Arc<Group> {
-        let ranks = RwLock::new(vec![Weak::new(); devices.len()]);
+        let ranks = RwLock::new(devices.iter().map(|_| Weak::new()).collect());
         Arc::new(Group {
             id,
             name,
@@ -114,7 +113,7 @@ impl Group {
             paired: Condvar::new(),
             agreement: Mutex::default(),
             messages: Mutex::default(),
-            retrying: AtomicBool::new(false),
+            repeating: Mutex::default(),
             gather: Mutex::default(),
             gathered: Condvar::new(),
         })
@@ -143,7 +142,7 @@ impl Group {
     }
 
     /// Blocks until all ranks that are there have come, and no longer than `until`.
-    pub(crate) fn all_come(&self, rank: u32, until: Instant) -> Result<()> {
+    pub(crate) fn all_come(&self, core: &Core, rank: u32, until: Instant) -> Result<()> {
         let mut gather = lock(&self.gather);
         gather.came.insert(rank);
         let round = gather.round;
@@ -151,6 +150,7 @@ impl Group {
             if gather.round != round {
                 return Ok(());
             }
+            core.is_open()?;
             let missing: Vec<u32> =
                 (0..self.size()).filter(|other| !gather.came.contains(other) && self.is_there(*other)).collect();
             if missing.is_empty() {
@@ -198,6 +198,8 @@ pub(crate) struct Meetings {
 #[derive(Debug)]
 struct Meeting {
     size: u32,
+    /// Who is to be in it, where they are ranks of another communicator.
+    members: Vec<u32>,
     came: BTreeMap<u32, (u32, CommConfig)>,
     outcome: Option<Result<Arc<Group>>>,
 }
@@ -247,7 +249,7 @@ impl Core {
     /// Blocks until all ranks have come, and gives all of them the same group, or the same error.
     pub(crate) fn meet(
         &self,
-        key: MeetingKey,
+        (key, members): (MeetingKey, &[u32]),
         size: u32,
         (rank, device): (u32, u32),
         config: &CommConfig,
@@ -265,13 +267,22 @@ impl Core {
         {
             return Err(para("the root info is not one of this cluster, or was used up"));
         }
-        let meeting =
-            meetings.open.entry(key).or_insert_with(|| Meeting { size, came: BTreeMap::new(), outcome: None });
+        let meeting = meetings.open.entry(key).or_insert_with(|| Meeting {
+            size,
+            members: members.to_vec(),
+            came: BTreeMap::new(),
+            outcome: None,
+        });
         if meeting.outcome.is_some() {
             return Err(para("the root info was used up"));
         }
         let wrong = if meeting.size != size {
             Some(para(format!("rank {rank} asks for {size} ranks, and the others ask for {}", meeting.size)))
+        } else if meeting.members != members {
+            Some(para(format!(
+                "rank {rank} asks for the ranks {members:?}, and the others ask for {:?}",
+                meeting.members
+            )))
         } else if meeting.came.contains_key(&rank) {
             return Err(para(format!("there are two ranks {rank}")));
         } else {
@@ -290,6 +301,7 @@ impl Core {
             self.met.notify_all();
         }
         loop {
+            self.is_open()?;
             let Some(meeting) = meetings.open.get_mut(&key) else {
                 return Err(crate::comm::error::in_status("the cluster has been shut down"));
             };

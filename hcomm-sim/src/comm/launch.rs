@@ -5,6 +5,7 @@
 //! that the stream waits for.
 
 use crate::comm::channel::ChannelDesc;
+use crate::comm::config::Deterministic;
 use crate::comm::context::MAX_TAG;
 use crate::comm::error::{CommError, Result, internal, not_support, para, unavail};
 use crate::comm::handle::{EventHandle, StreamHandle, ThreadHandle};
@@ -15,8 +16,10 @@ use crate::comm::plane::DataPlane;
 use crate::comm::queue::{Action, Task};
 use crate::comm::rank::RankState;
 use crate::comm::sync::lock;
-use crate::comm::thread::{CommEngine, DedicatedThread, Side};
+use crate::comm::thread::{CommEngine, DedicatedThread, Side, Thread};
+use hcomm_core::check;
 use hcomm_core::counts::Counts;
+use hcomm_core::diag::Code;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::program::{OpKind, Program};
@@ -79,6 +82,8 @@ pub(crate) struct Launches {
     /// The thread that the kernels are launched on, and the event that orders operators on different streams.
     unfold: Option<(ThreadHandle, EventHandle)>,
     last: Option<StreamHandle>,
+    /// Whether an algorithm orders its reductions, where it was asked: by tag.
+    ordered: BTreeMap<String, bool>,
     /// Counts operators, to compare what ranks call.
     pub(crate) number: u64,
 }
@@ -224,6 +229,7 @@ impl RankState {
         let (rounds, input, output) = self.check_call(program, call, stream)?;
         let operator = program.operator;
         let mut launches = lock(&self.launches);
+        self.check_order(&mut launches, program, call)?;
         let what = What {
             algorithm: program.algorithm.clone(),
             shape: program.shape,
@@ -270,7 +276,6 @@ impl RankState {
             finished: AtomicBool::new(false),
             done,
         });
-        lock(&self.open).push_back(Open { number, job: job.clone(), attempts: 0 });
         self.totals.launched(job.rounds.rounds, input.size);
         self.note(Moment::Launched {
             algorithm: program.algorithm.clone(),
@@ -279,30 +284,31 @@ impl RankState {
             rounds: job.rounds.rounds,
             reused,
         });
-        let mut plane = DataPlane::new(self.core.clone(), Side::Host);
+        // At once: from here on what fails shows on the stream.
+        let (me, mut plane) = (self.clone(), DataPlane::new(self.core.clone(), Side::Host));
+        plane.batch_start(&tag)?;
         plane.thread_notify_record(host, prepared.main, prepared.start)?;
-        self.queue_kernel(unfold, &job)?;
         plane.thread_notify_wait(host, DONE, self.config.timeouts.host())?;
-        let me = self.clone();
-        let ended = Action::Call(Box::new(move || {
-            me.ended(number);
-            Ok(())
-        }));
-        self.core.streams.get(stream)?.queue.push(&*self.core, [self.task(Side::Host, ended)]);
+        plane.call(
+            host,
+            Box::new(move || {
+                me.ended(number);
+                Ok(())
+            }),
+        )?;
+        let unfold = self.own_thread(unfold)?;
+        lock(&self.open).push_back(Open { number, job: job.clone(), attempts: 0 });
+        plane.batch_end(&tag)?;
+        self.queue_kernel(&unfold, &job);
         self.core.record_event(order, stream)
     }
 
-    /// A task of this rank, as it is now.
-    fn task(self: &Arc<Self>, side: Side, action: Action) -> Task {
-        Task { action, owner: Some(self.owner(side)) }
-    }
-
     /// Queues the kernel that queues the operator's tasks.
-    fn queue_kernel(self: &Arc<Self>, unfold: ThreadHandle, job: &Arc<Job>) -> Result<()> {
+    fn queue_kernel(self: &Arc<Self>, unfold: &Thread, job: &Arc<Job>) {
         let (me, job) = (self.clone(), job.clone());
         let kernel = Action::Call(Box::new(move || kernel(&me, &job)));
-        self.own_thread(unfold)?.queue.push(&*self.core, [self.task(Side::Device, kernel)]);
-        Ok(())
+        let task = Task { action: kernel, owner: Some(self.owner(Side::Device)) };
+        unfold.queue.push(&*self.core, [task]);
     }
 
     fn ended(&self, number: u64) {
@@ -331,7 +337,9 @@ impl RankState {
         if let Some(first) = jobs.first() {
             self.own_thread(first.main)?.flag(first.start)?.set();
         }
-        jobs.iter().try_for_each(|job| self.queue_kernel(unfold, job))
+        let unfold = self.own_thread(unfold)?;
+        jobs.iter().for_each(|job| self.queue_kernel(&unfold, job));
+        Ok(())
     }
 
     /// Waits until the device carries out no task.
@@ -344,6 +352,29 @@ impl RankState {
             }
         }
         Ok(())
+    }
+
+    /// If the communicator is to be deterministic, floats are added and multiplied in an order that does not change: what the
+    /// checks say of the program (H202).
+    fn check_order(&self, launches: &mut Launches, program: &Program, call: &OpCall) -> Result<()> {
+        let matters = program.operator.reduces()
+            && crate::value::rounds(call.dtype)
+            && matches!(call.reduce, ReduceOp::Sum | ReduceOp::Prod);
+        if self.config.deterministic == Deterministic::Off || !matters {
+            return Ok(());
+        }
+        let ordered = *launches.ordered.entry(tag_of(program)?).or_insert_with(|| {
+            let strict = Program { deterministic: true, ..program.clone() };
+            let report = check::report(&strict, &check::Options::default());
+            report.diagnostics.iter().all(|diagnostic| diagnostic.code != Code::H202)
+        });
+        match ordered {
+            true => Ok(()),
+            false => Err(not_support(format!(
+                "`{}` does not always reduce in the same order (H202), and {} is to be deterministic",
+                program.algorithm, self.group.name
+            ))),
+        }
     }
 
     /// Checks what an operator is called with. Returns its rounds, and where input and output are.
@@ -368,7 +399,7 @@ impl RankState {
         self.core
             .product
             .admits(program, call.dtype, call.reduce)
-            .map_err(|diagnostic| not_support(diagnostic.message.clone()))?;
+            .map_err(|diagnostic| not_support(diagnostic.message))?;
         let buffer = self.hccl_buffer()?;
         let rounds = Rounds::new(program, call.counts.clone(), call.dtype.size(), buffer.size)
             .map_err(|error| para(format!("`{}`: {error}", program.algorithm)))?;

@@ -134,6 +134,9 @@ pub struct Segments {
     capacity: u64,
 }
 
+/// Bytes that exist from the first write on; until then they are zero.
+type Page = Mutex<Option<Box<[u8]>>>;
+
 #[derive(Debug, Default)]
 struct PlaceUse {
     used: u64,
@@ -145,7 +148,7 @@ struct PlaceUse {
 struct Segment {
     region: Region,
     place: Place,
-    pages: Box<[Mutex<Option<Box<[u8]>>>]>,
+    pages: Box<[Page]>,
 }
 
 thread_local! {
@@ -190,7 +193,7 @@ impl Segments {
 
 impl Segment {
     /// The page of an address, and the place in it. Pages are cut where addresses are multiples of [`PAGE`].
-    fn page(&self, addr: u64) -> (&Mutex<Option<Box<[u8]>>>, usize) {
+    fn page(&self, addr: u64) -> (&Page, usize) {
         let first = self.region.addr / PAGE;
         (&self.pages[(addr / PAGE - first) as usize], (addr % PAGE) as usize)
     }

@@ -6,11 +6,27 @@
 //!
 //! ```
 //! use hcomm_core::product::Product;
-//! use hcomm_sim::comm::{Cluster, ClusterConfig, CommConfig};
+//! use hcomm_core::dtype::DataType;
+//! use hcomm_sim::comm::{Cluster, ClusterConfig, CommConfig, OpCall, launch_all};
+//! use std::sync::Arc;
 //!
 //! let cluster = Cluster::new(ClusterConfig::new(Product::A950, 2)?)?;
 //! let comms = cluster.init_all(&[0, 1], &CommConfig::named("pair"))?;
-//! assert_eq!((comms[1].rank(), comms[1].size(), comms[1].name()), (1, 2, "pair"));
+//! let (mut calls, mut streams) = (Vec::new(), Vec::new());
+//! for comm in &comms {
+//!     let (input, output) = (cluster.alloc(comm.device(), 4)?, cluster.alloc(comm.device(), 8)?);
+//!     cluster.memory().write(input, &[comm.rank() as u8 + 1; 4])?;
+//!     calls.push(OpCall::new(input, output, 4, DataType::Uint8));
+//!     streams.push(cluster.create_stream(comm.device())?);
+//! }
+//! # let shape = hcomm_core::shape::Shape::new(hcomm_core::shape::Layout::flat(2).unwrap());
+//! # let spec = hcomm_algos::MeshAllGather::SPEC;
+//! # let program = Arc::new(hcomm_core::lower::aicpu::lower(&hcomm_core::instance::instantiate(&spec, &shape).unwrap()));
+//! launch_all(&comms, &program, &calls, &streams)?;
+//! cluster.synchronize(streams[1])?;
+//! let mut gathered = [0; 8];
+//! cluster.memory().read(calls[1].output, &mut gathered)?;
+//! assert_eq!(gathered, [1, 1, 1, 1, 2, 2, 2, 2]);
 //! # Ok::<(), hcomm_sim::comm::CommError>(())
 //! ```
 //!

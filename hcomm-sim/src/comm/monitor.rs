@@ -29,6 +29,10 @@ macro_rules! totals {
         }
 
         impl Totals {
+            pub(crate) fn add(&self, counters: &Counters) {
+                $(self.$name.fetch_add(counters.$name, Ordering::Relaxed);)*
+            }
+
             pub(crate) fn now(&self) -> Counters {
                 Counters { $($name: self.$name.load(Ordering::Relaxed),)* }
             }
@@ -53,13 +57,13 @@ totals! {
     records,
     /// Notify waits that were queued.
     waits,
-    /// Waits that found nothing and parked (of the cluster).
+    /// Waits that found nothing and parked.
     waits_parked,
-    /// Bytes that were moved (of the cluster).
+    /// Bytes that were moved.
     bytes_moved,
-    /// Bytes of these that went over a link (of the cluster).
+    /// Bytes of these that went over a link.
     bytes_over_links,
-    /// Records that were lost (of the cluster).
+    /// Records that were lost: the flag was set already, or a fault was injected.
     lost_records,
     /// Threads that were made.
     threads_made,
@@ -156,10 +160,23 @@ pub struct InUse {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     Created,
-    Launched { algorithm: String, count: u64, dtype: &'static str, rounds: u64, reused: bool },
-    Failed(CommError),
-    Retried { algorithm: String, attempt: u32 },
-    NotRetried { algorithm: String, why: String },
+    Launched {
+        algorithm: String,
+        count: u64,
+        dtype: &'static str,
+        rounds: u64,
+        reused: bool,
+    },
+    /// With what its threads waited for then.
+    Failed(CommError, Vec<String>),
+    Retried {
+        algorithm: String,
+        attempt: u32,
+    },
+    NotRetried {
+        algorithm: String,
+        why: String,
+    },
     Suspended,
     Resumed,
     Destroyed,
@@ -173,7 +190,8 @@ impl Moment {
                 let context = if *reused { "its context reused" } else { "its context made" };
                 ("launched", format!("{algorithm}: {count} {dtype} in {rounds} rounds, {context}"))
             }
-            Moment::Failed(error) => ("failed", error.to_string()),
+            Moment::Failed(error, waiting) if waiting.is_empty() => ("failed", error.to_string()),
+            Moment::Failed(error, waiting) => ("failed", format!("{error}; still waiting: {}", waiting.join(", "))),
             Moment::Retried { algorithm, attempt } => ("retried", format!("{algorithm}, attempt {attempt}")),
             Moment::NotRetried { algorithm, why } => ("not_retried", format!("{algorithm}: {why}")),
             Moment::Suspended => ("suspended", String::new()),
@@ -236,6 +254,8 @@ pub struct Snapshot {
     pub status: &'static str,
     /// What failed first since the last resume.
     pub error: Option<String>,
+    /// What its threads and streams wait for now.
+    pub waiting: Vec<String>,
     /// What it has counted.
     pub counters: Counters,
     /// What it holds.

@@ -57,14 +57,21 @@ pub(crate) trait Owner: Send + Sync {
     fn reason(&self) -> CommError;
     /// One of its tasks failed.
     fn failed(&self, error: CommError);
+    /// One of its tasks was carried out. `lost` says that its record was lost.
+    fn carried_out(&self, action: &Action, lost: bool);
+    /// One of its waits found nothing.
+    fn parked(&self);
     /// How a wait of it is told that was not answered.
     fn unanswered(&self, queue: &Queue, notify: &Notify, seconds: u32) -> CommError;
 }
 
+/// Whose a task is, and how often that had been stopped when it was queued.
+pub(crate) type Owned = (Arc<dyn Owner>, u64);
+
 /// A task in a queue.
 pub(crate) struct Task {
     pub(crate) action: Action,
-    pub(crate) owner: Option<(Arc<dyn Owner>, u64)>,
+    pub(crate) owner: Option<Owned>,
 }
 
 impl Task {
@@ -83,18 +90,16 @@ impl fmt::Debug for Task {
 pub(crate) trait Driver {
     /// The queue can go on.
     fn ready(&self, queue: Arc<Queue>);
-    /// Carries out a copy, a reduction or a record.
-    fn execute(&self, action: &Action) -> Result<()>;
+    /// Carries out a copy, a reduction or a record. Returns whether its record was lost.
+    fn execute(&self, action: &Action) -> Result<bool>;
     /// Calls something on a thread of its own, and [`Queue::wake`]s the queue when it is done.
-    fn kernel(&self, queue: Arc<Queue>, token: u64, task: (Call, Option<(Arc<dyn Owner>, u64)>));
+    fn kernel(&self, queue: Arc<Queue>, token: u64, task: (Call, Option<Owned>));
     /// When `seconds` are over.
     fn deadline(&self, seconds: u32) -> Option<Instant>;
     /// Calls [`Queue::expire`] at that time.
     fn alarm(&self, queue: Arc<Queue>, at: Instant);
     /// Whether the device does nothing at present.
     fn is_stopped(&self, device: u32) -> bool;
-    /// A wait found nothing and is parked.
-    fn parked(&self) {}
 }
 
 /// What a queue belongs to.
@@ -233,8 +238,10 @@ impl Queue {
                         continue;
                     }
                     let deadline = driver.deadline(seconds);
+                    if let Some((owner, _)) = &owner {
+                        owner.parked();
+                    }
                     self.park(&mut state, On::Notify(notify), owner, deadline, seconds);
-                    driver.parked();
                     self.arm(state, driver, deadline);
                     return;
                 }
@@ -268,7 +275,11 @@ impl Queue {
                 }
                 action => {
                     drop(state);
-                    let result = driver.execute(&action);
+                    let result = driver.execute(&action).map(|lost| {
+                        if let Some((owner, _)) = &owner {
+                            owner.carried_out(&action, lost);
+                        }
+                    });
                     self.done(owner, result);
                 }
             }
@@ -276,14 +287,7 @@ impl Queue {
         driver.ready(self.clone());
     }
 
-    fn park(
-        &self,
-        state: &mut State,
-        on: On,
-        owner: Option<(Arc<dyn Owner>, u64)>,
-        deadline: Option<Instant>,
-        seconds: u32,
-    ) {
+    fn park(&self, state: &mut State, on: On, owner: Option<Owned>, deadline: Option<Instant>, seconds: u32) {
         state.token += 1;
         let owner = owner.map(|(owner, epoch)| OwnerMark(owner, epoch));
         state.status = Status::Parked(Park { token: state.token, on, owner, deadline, seconds });
@@ -313,7 +317,7 @@ impl Queue {
     }
 
     /// A task is done, well or not.
-    pub(crate) fn done(&self, owner: Option<(Arc<dyn Owner>, u64)>, result: Result<()>) {
+    pub(crate) fn done(&self, owner: Option<Owned>, result: Result<()>) {
         let mut state = lock(&self.state);
         if let Err(error) = result {
             self.keep(&mut state, error.clone());

@@ -11,7 +11,7 @@ use crate::comm::launch::{Launches, Open};
 use crate::comm::memory::Region;
 use crate::comm::monitor::{Log, Moment, Totals};
 use crate::comm::notify::{FlagName, Notify};
-use crate::comm::queue::{Owner, Queue, QueueKind};
+use crate::comm::queue::{Action, Owned, Owner, Queue, QueueKind};
 use crate::comm::recover::Callbacks;
 use crate::comm::sync::{Mutex, lock};
 use crate::comm::thread::{Side, Threads};
@@ -138,6 +138,18 @@ impl RankState {
         lock(&self.threads).all.iter().map(|thread| thread.queue.clone()).collect()
     }
 
+    /// What its threads and streams wait for.
+    pub(crate) fn waiting(&self) -> Vec<String> {
+        let threads = lock(&self.threads).all.clone();
+        let waits = threads.iter().filter_map(|thread| Some((thread, thread.queue.waits_for()?)));
+        waits
+            .map(|(thread, flag)| match thread.stream {
+                Some(_) => format!("a stream for {flag}"),
+                None => format!("thread {} for {flag}", thread.number),
+            })
+            .collect()
+    }
+
     /// Stops: whatever is queued is dropped.
     pub(crate) fn stop(&self, is: Is, error: Option<CommError>) {
         {
@@ -160,7 +172,7 @@ impl RankState {
     /// It fails for a reason that is not one of its tasks.
     pub(crate) fn fail(&self, error: &CommError) {
         self.totals.failed(error.code);
-        self.note(Moment::Failed(error.clone()));
+        self.note(Moment::Failed(error.clone(), self.waiting()));
         if lock(&self.status).is == Is::Ready {
             self.stop(Is::Failed, Some(error.clone()));
         }
@@ -175,7 +187,7 @@ impl RankState {
     }
 
     /// Who owns the tasks that are queued on a side now.
-    pub(crate) fn owner(self: &Arc<Self>, side: Side) -> (Arc<dyn Owner>, u64) {
+    pub(crate) fn owner(self: &Arc<Self>, side: Side) -> Owned {
         let owner: Arc<dyn Owner> = match side {
             Side::Device => self.clone(),
             Side::Host => Arc::new(HostSide(self.clone())),
@@ -204,7 +216,7 @@ impl Owner for RankState {
 
     fn failed(&self, error: CommError) {
         self.totals.failed(error.code);
-        self.note(Moment::Failed(error.clone()));
+        self.note(Moment::Failed(error.clone(), self.waiting()));
         if lock(&self.status).is != Is::Ready {
             return;
         }
@@ -213,6 +225,23 @@ impl Owner for RankState {
             return;
         }
         self.stop(Is::Failed, Some(error));
+    }
+
+    fn carried_out(&self, action: &Action, lost: bool) {
+        match action {
+            Action::Copy { len, hop, .. } => self.totals.moved(*len, hop.is_some()),
+            Action::Reduce { count, dtype, hop, .. } => {
+                self.totals.moved(count * u64::from(dtype.size()), hop.is_some());
+            }
+            _ => {}
+        }
+        if lost {
+            self.totals.lost();
+        }
+    }
+
+    fn parked(&self) {
+        self.totals.parked();
     }
 
     fn unanswered(&self, queue: &Queue, notify: &Notify, seconds: u32) -> CommError {
@@ -256,6 +285,14 @@ impl Owner for HostSide {
     fn failed(&self, error: CommError) {
         // What the host does itself is not repeated.
         self.0.fail(&error);
+    }
+
+    fn carried_out(&self, action: &Action, lost: bool) {
+        self.0.carried_out(action, lost);
+    }
+
+    fn parked(&self) {
+        self.0.parked();
     }
 
     fn unanswered(&self, queue: &Queue, notify: &Notify, seconds: u32) -> CommError {

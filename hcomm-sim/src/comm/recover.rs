@@ -9,7 +9,6 @@ use crate::comm::sync::{MutexGuard, lock};
 use crate::comm::thread::Side;
 use hcomm_core::product::Product;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Between two looks at something that others do.
@@ -26,6 +25,15 @@ pub enum StatePhase {
     DestroyPre,
     /// After.
     DestroyPost,
+}
+
+/// The repetition of operators.
+#[derive(Debug, Default)]
+pub(crate) struct Repeating {
+    /// Whether one is being repeated.
+    is_busy: bool,
+    /// A rank that has failed meanwhile.
+    again: Option<(u32, CommError)>,
 }
 
 /// What is called when the state of a communicator changes.
@@ -85,7 +93,7 @@ impl RankState {
             return Err(in_status(format!("{} is not suspended: suspend it on all ranks, then resume it", self.who())));
         }
         let until = || self.core.after(self.config.timeouts.meet());
-        self.group.all_come(self.rank, until())?;
+        self.group.all_come(&self.core, self.rank, until())?;
         self.tell(StatePhase::ResumePre);
         self.clear_flags();
         lock(&self.group.agreement).clear();
@@ -93,7 +101,7 @@ impl RankState {
         lock(&self.launches).restart();
         lock(&self.open).clear();
         // Nobody records before everybody has cleared.
-        self.group.all_come(self.rank, until())?;
+        self.group.all_come(&self.core, self.rank, until())?;
         {
             let mut status = lock(&self.status);
             if status.is == Is::Suspended {
@@ -139,23 +147,39 @@ impl Group {
     pub(crate) fn retry(self: &Arc<Self>, failed: &RankState, error: CommError) {
         // What is queued on the rank is dropped at once; the host's streams go on waiting.
         failed.drop_device_tasks();
-        if self.retrying.swap(true, Ordering::AcqRel) {
-            return;
+        {
+            let mut repeating = lock(&self.repeating);
+            if repeating.is_busy {
+                // If this is one of the attempt that is being made now, there must be another.
+                repeating.again.get_or_insert((failed.rank, error));
+                return;
+            }
+            repeating.is_busy = true;
         }
         let Some(core) = failed.core.me.upgrade() else {
             return;
         };
         let (group, engine, rank) = (self.clone(), core.clone(), failed.rank);
-        core.engine.submit(
-            engine,
-            Box::new(move || {
-                let result = group.repeat(rank, &error);
-                group.retrying.store(false, Ordering::Release);
-                if let Err(why) = result {
-                    group.give_up(&why);
+        core.engine.submit(engine, Box::new(move || group.repeat_until_done((rank, error))));
+    }
+
+    fn repeat_until_done(&self, mut failure: (u32, CommError)) {
+        loop {
+            let result = self.repeat(failure.0, &failure.1);
+            let mut repeating = lock(&self.repeating);
+            match (result, repeating.again.take()) {
+                (Ok(()), Some(again)) => failure = again,
+                (Ok(()), None) => {
+                    repeating.is_busy = false;
+                    return;
                 }
-            }),
-        );
+                (Err(why), _) => {
+                    repeating.is_busy = false;
+                    drop(repeating);
+                    return self.give_up(&why);
+                }
+            }
+        }
     }
 
     fn states(&self) -> Vec<Arc<RankState>> {
@@ -166,7 +190,7 @@ impl Group {
     fn give_up(&self, why: &CommError) {
         for state in self.states() {
             state.totals.failed(why.code);
-            state.note(Moment::Failed(why.clone()));
+            state.note(Moment::Failed(why.clone(), state.waiting()));
             state.stop(Is::Failed, Some(why.clone()));
         }
     }
@@ -199,7 +223,8 @@ impl Group {
         for state in &states {
             state.until_threads_are_still()?;
         }
-        // Now that nothing moves.
+        // Now that nothing moves: what has failed by now was of the attempt before.
+        lock(&self.repeating).again = None;
         for (rank, state) in states.iter().enumerate() {
             let why = match lock(&state.open).front() {
                 Some(open) if open.number != number || open.job.is_finished() => format!("rank {rank} has finished it"),

@@ -54,6 +54,8 @@ fn a_stopped_device_is_noticed_and_the_communicator_resumes() {
         let call = &buffers.calls[rank];
         assert_eq!(rig.comms[rank].launch(&program, call, rig.streams[rank]).unwrap_err(), error);
     }
+    let log = rig.comms[3].snapshot().log;
+    assert!(log.iter().any(|entry| entry.what == "failed" && entry.detail.contains("still waiting: ")), "{log:?}");
     // The device comes back: its rank's tasks are still there, and are dropped by the suspension.
     rig.comms.iter().for_each(|comm| comm.suspend().unwrap());
     assert_eq!(rig.comms[2].status(), CommStatus::Suspending);

@@ -2,7 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod by_hand;
 mod conform;
 mod faults;
 mod p2p;
+#[path = "../it/support.rs"]
+mod programs;
+mod resources;
+mod soak;
 mod support;
