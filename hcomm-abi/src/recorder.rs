@@ -193,7 +193,9 @@ impl Recorder {
             return;
         }
         let faults = record::check(record, &recorded);
-        let all = faults.len() + refused.len();
+        let results = self.results(record);
+        let wrong: usize = results.iter().map(|(_, faults)| faults.len()).sum();
+        let all = faults.len() + refused.len() + wrong;
         self.faults.fetch_add(all, Ordering::Relaxed);
         let words = match all {
             0 => "no faults".to_owned(),
@@ -208,7 +210,24 @@ impl Recorder {
         for fault in &faults {
             text.push_str(&fault.to_string());
         }
+        for (which, faults) in results {
+            for fault in faults {
+                text.push_str(&format!("in call {which} of the operator: {fault}"));
+            }
+        }
         eprint!("{text}");
+    }
+
+    /// What is wrong with the results, if the environment says which operator it is.
+    fn results(&self, record: &Record) -> Vec<(usize, Vec<record::Fault>)> {
+        let Ok(text) = std::env::var("HCOMM_OPERATOR") else { return Vec::new() };
+        let claim = record::Claim::parse(&text).ok_or_else(|| {
+            "it is NAME, NAME:ROOT or send_recv:SOURCE:DESTINATION, with the name of an operator".to_owned()
+        });
+        claim.and_then(|claim| record::check_result(record, &claim)).unwrap_or_else(|why| {
+            eprintln!("HCOMM_OPERATOR={text}: the results are not checked: {why}");
+            Vec::new()
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Calls as a program that the checks take.
 
 use super::cut::Chunks;
+use super::operands::{Claim, Operands};
 use super::{Bytes, Call, Flag, Record, What};
 use hcomm_core::ids::SpanId;
 use hcomm_core::operator::{Buffer, Operator};
@@ -29,15 +30,39 @@ const ANY: Operator = Operator::AllToAll;
 pub fn convert(record: &Record) -> Option<Recorded> {
     let layout = Layout::flat(record.ranks)?;
     let chunks = Chunks::new(record);
+    let split = chunks.most(Buffer::Input).max(chunks.most(Buffer::Output)).div_ceil(record.ranks).max(1);
+    let (mut threads, again) = program(record, &chunks, ANY, Shape { layout, root: 0, src: 0, dst: 0 }, split);
+    let mut once = again.clone();
+    threads.ends_with_a_barrier(&mut once, record);
+    Some(Recorded { once, again, exact: chunks.exact })
+}
+
+/// One call of an operator as the program of that operator. The error says why that is not possible.
+pub(super) fn of_operator(record: &Record, claim: &Claim) -> Result<Program, String> {
+    let roles = || format!("{} of {} ranks has no such roles", claim.operator, record.ranks);
+    let shape = claim.shape(record.ranks).ok_or_else(roles)?;
+    let operands = Operands::find(record, claim, &shape)?;
+    let (chunks, split) = Chunks::of_operator(record, &operands);
+    if !chunks.exact {
+        return Err("the ranges of its calls have too many boundaries".into());
+    }
+    let (_, mut program) = program(record, &chunks, claim.operator, shape, split);
+    if !assign_classes(&mut program) {
+        return Err("cells of the HCCL buffer hold chunks of several lengths".into());
+    }
+    Ok(program)
+}
+
+fn program(record: &Record, chunks: &Chunks, operator: Operator, shape: Shape, split: u32) -> (Threads, Program) {
     let mut threads = Threads::new(record);
     for (index, call) in record.calls.iter().enumerate() {
-        threads.call(index as u32, call, &chunks);
+        threads.call(index as u32, call, chunks);
     }
-    let mut again = Program {
+    let mut program = Program {
         algorithm: "recorded".into(),
-        operator: ANY,
-        shape: Shape { layout, root: 0, src: 0, dst: 0 },
-        split: chunks.most(Buffer::Input).max(chunks.most(Buffer::Output)).div_ceil(record.ranks).max(1),
+        operator,
+        shape,
+        split,
         scratch: chunks.most(Buffer::Scratch),
         deterministic: false,
         // Which memory a peer may reach, the communicator knows, and has refused what it may not.
@@ -46,10 +71,76 @@ pub fn convert(record: &Record) -> Option<Recorded> {
         source: source(record),
         ranks: threads.ranks.iter().map(|rank| RankProgram { threads: rank.queues.clone() }).collect(),
     };
-    threads.streams_meet(&mut again);
-    let mut once = again.clone();
-    threads.ends_with_a_barrier(&mut once, record);
-    Some(Recorded { once, again, exact: chunks.exact })
+    threads.streams_meet(&mut program);
+    (threads, program)
+}
+
+/// Gives every transfer its length class: an operand's chunk has its place's, and a cell of scratch the class of what is
+/// moved into it. False where a cell has several in turn.
+fn assign_classes(program: &mut Program) -> bool {
+    let mut cells: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let classes = program.classes().max(1);
+    loop {
+        let before = cells.len();
+        for (rank, queues) in (0u32..).zip(&program.ranks) {
+            for kind in queues.threads.iter().flatten().map(|op| &op.kind) {
+                let (Some(transfer), Some(owners)) = (kind.transfer(), kind.sides(rank)) else { continue };
+                let Some(class) = class_of(program, &cells, transfer, owners) else { continue };
+                for (cell, owner) in [(transfer.dst, owners.0), (transfer.src, owners.1)] {
+                    if cell.buffer != Buffer::Scratch {
+                        continue;
+                    }
+                    for at in 0..transfer.len {
+                        let class = (class + at) % classes;
+                        if *cells.entry((owner, cell.chunk + at)).or_insert(class) != class {
+                            return false;
+                        }
+                    }
+                }
+            }
+        }
+        if cells.len() == before {
+            break;
+        }
+    }
+    let ranks = std::mem::take(&mut program.ranks);
+    let given = (0u32..).zip(ranks).map(|(rank, mut queues)| {
+        for op in queues.threads.iter_mut().flatten() {
+            let (Some(transfer), Some(owners)) = (op.kind.transfer().copied(), op.kind.sides(rank)) else { continue };
+            let class = class_of(program, &cells, &transfer, owners).unwrap_or(0);
+            op.kind = with_transfer(op.kind, Transfer { class, ..transfer });
+        }
+        queues
+    });
+    program.ranks = given.collect();
+    true
+}
+
+/// The class of the first chunk of a transfer, if it is known.
+fn class_of(
+    program: &Program,
+    cells: &BTreeMap<(u32, u32), u32>,
+    transfer: &Transfer,
+    (to, from): (u32, u32),
+) -> Option<u32> {
+    let ends = [(transfer.src, from), (transfer.dst, to)];
+    let operand = ends.iter().find(|(cell, _)| cell.buffer != Buffer::Scratch);
+    match operand {
+        Some((cell, owner)) => Some(program.class_of(cell.buffer, *owner, cell.chunk)),
+        None => ends.iter().find_map(|(cell, owner)| cells.get(&(*owner, cell.chunk)).copied()),
+    }
+}
+
+fn with_transfer(kind: OpKind, transfer: Transfer) -> OpKind {
+    match kind {
+        OpKind::LocalCopy(_) => OpKind::LocalCopy(transfer),
+        OpKind::LocalReduce(_) => OpKind::LocalReduce(transfer),
+        OpKind::Write(peer, _) => OpKind::Write(peer, transfer),
+        OpKind::Read(peer, _) => OpKind::Read(peer, transfer),
+        OpKind::WriteReduce(peer, _) => OpKind::WriteReduce(peer, transfer),
+        OpKind::ReadReduce(peer, _) => OpKind::ReadReduce(peer, transfer),
+        other => other,
+    }
 }
 
 /// A place for every call: its number stands for the line.
