@@ -68,6 +68,9 @@ struct Spot {
     device: Option<u32>,
 }
 
+/// How many faults are told in full: one mistake often has many.
+const MOST: usize = 16;
+
 /// Bytes that an allocation may have in the record, where each has a range of its own.
 const APART: u32 = 44;
 
@@ -207,13 +210,13 @@ impl Recorder {
         for sentence in refused {
             text.push_str(&format!("refused: {sentence}\n"));
         }
-        for fault in &faults {
-            text.push_str(&fault.to_string());
-        }
-        for (which, faults) in results {
-            for fault in faults {
-                text.push_str(&format!("in call {which} of the operator: {fault}"));
-            }
+        let in_calls = results.iter().flat_map(|(which, faults)| {
+            faults.iter().map(move |fault| format!("in call {which} of the operator: {fault}"))
+        });
+        let words: Vec<String> = faults.iter().map(ToString::to_string).chain(in_calls).collect();
+        text.extend(words.iter().take(MOST).map(String::as_str));
+        if let Some(more @ 1..) = words.len().checked_sub(MOST) {
+            text.push_str(&format!("and {more} more\n"));
         }
         eprint!("{text}");
     }

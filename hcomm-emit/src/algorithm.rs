@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 
-use hcomm_core::spec::{Span, Spec};
+use hcomm_core::spec::{Engine, Span, Spec};
 
+use hcomm_core::operator::CountsBy;
+
+use crate::lengths::Rule;
 use crate::{body, lengths, names};
 
 /// Why an algorithm cannot be emitted.
@@ -61,7 +64,7 @@ pub fn class(spec: &Spec<'_>) -> Result<Class, EmitError> {
         name += "Op";
     }
     let notifies = names::notifies(spec.notifies);
-    let body = body::print(spec, &rules, &notifies);
+    let body = body::print(spec, &rules, &notifies, Engine::AiCpu);
     let guard = format!("HCOMM_OP_{}_H", names::constant(spec.snake));
 
     let mut doc: String = spec.doc.lines().fold(String::new(), |mut text, line| {
@@ -109,4 +112,52 @@ impl body::Body {
         let texts = [&self.round, &self.split, &self.cells];
         texts.into_iter().chain(self.funcs.iter().map(|(_, text)| text)).any(|text| text.contains("std::m"))
     }
+}
+
+/// Prints an algorithm as a kernel class on `aiv_schedule.h`: a header.
+///
+/// # Errors
+///
+/// As [`class`], and if the operator has counts by rank or by pair, or a rule for lengths needs what was held before.
+pub(crate) fn kernel(spec: &Spec<'_>) -> Result<String, EmitError> {
+    let at = spec.spans.first().copied();
+    if spec.operator.counts() != CountsBy::All {
+        let message = format!("{} is not emitted for aiv yet: use ai-cpu", spec.operator);
+        return Err(EmitError::new(message, at));
+    }
+    let rules = lengths::rules(spec).unwrap_or_default();
+    if let Some((at, _)) = rules.iter().find(|(_, rule)| matches!(rule, Rule::HeldBySource | Rule::HeldByDestination)) {
+        let message = "the length of what this moves depends on what was there before, which a kernel does not keep: use \
+                       ai-cpu, or let a cell of scratch always hold the same chunk";
+        return Err(EmitError::new(message, Some(spec.span(*at))));
+    }
+    let Class { name, .. } = class(spec)?;
+    let notifies = names::notifies(spec.notifies);
+    let body = body::print(spec, &rules, &notifies, Engine::Aiv);
+    let guard = format!("HCOMM_OP_{}_KERNEL_H", names::constant(spec.snake));
+    let mut text = format!(
+        "/// The schedule of `common/{snake}.cc` as a kernel of Vector cores.\n#ifndef {guard}\n#define {guard}\n\n#include \"aiv_schedule.h\"\n\nnamespace hcomm_op {{\n\nclass {name}Kernel : public AivSchedule {{\npublic:\n    __aicore__ inline explicit {name}Kernel(const AivParam &param) : AivSchedule(param) {{}}\n\n    /// One round, by all blocks.\n    __aicore__ inline void Round();\n\nprivate:\n",
+        snake = names::identifier(spec.snake),
+    );
+    if !notifies.is_empty() {
+        text += "    enum Notify : uint32_t {\n";
+        for notify in &notifies {
+            let _ = writeln!(text, "        {notify},");
+        }
+        text += "    };\n\n";
+    }
+    for (signature, _) in &body.funcs {
+        let _ = writeln!(text, "    __aicore__ inline {};", signature.replacen('@', "", 1));
+    }
+    text += "};\n\n";
+    for (signature, inner) in &body.funcs {
+        let signature = signature.replacen('@', &format!("{name}Kernel::"), 1);
+        let _ = write!(text, "__aicore__ inline {signature}\n{{\n{inner}}}\n\n");
+    }
+    let _ = write!(
+        text,
+        "__aicore__ inline void {name}Kernel::Round()\n{{\n{}}}\n\n}} // namespace hcomm_op\n\n#endif // {guard}\n",
+        body.round
+    );
+    Ok(text)
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use hcomm_core::ids::{ExprId, FuncId, SpanId, VarId};
 use hcomm_core::operator::Buffer;
-use hcomm_core::spec::{Block, Expr, ExprKind, Index, Lane, List, Name, Place, Set, Spec, Stmt, StmtKind};
+use hcomm_core::spec::{Block, Engine, Expr, ExprKind, Index, Lane, List, Name, Place, Set, Spec, Stmt, StmtKind};
 
 use crate::expr::{Exprs, Visible, name_words};
 use crate::lengths::{Rule, Who};
@@ -28,9 +28,9 @@ pub(crate) struct Body {
     pub(crate) cells: String,
 }
 
-/// Prints a spec, with the rules for lengths.
-pub(crate) fn print(spec: &Spec<'_>, rules: &BTreeMap<SpanId, Rule>, notifies: &[String]) -> Body {
-    let exprs = Exprs::new(spec);
+/// Prints a spec, with the rules for lengths, for `schedule.h` or for `aiv_schedule.h`.
+pub(crate) fn print(spec: &Spec<'_>, rules: &BTreeMap<SpanId, Rule>, notifies: &[String], engine: Engine) -> Body {
+    let exprs = Exprs::new(spec, engine);
     let funcs = (0..).zip(spec.funcs).map(|(at, func)| {
         let id = FuncId(at);
         let mut printer = Printer::new(&exprs, rules, notifies, Some(id), func.body);
@@ -398,6 +398,20 @@ impl<'p, 's> Printer<'p, 's> {
             }
         };
         let name = self.declare(var, name, crate::expr::Type::Int);
+        if self.exprs.engine == Engine::Aiv {
+            let set = list.trim_end_matches("s()");
+            self.line(&format!("for (int64_t {name}_at = 0; {name}_at < Num{set}s(); ++{name}_at) {{"));
+            self.depth += 1;
+            self.line(&format!("const int64_t {name} = {set}({name}_at);"));
+            if set == "NodePeer" {
+                self.line(&format!("if ({name} < 0) {{"));
+                self.line("    continue; // that node has no such place");
+                self.line("}");
+            }
+            self.unused(var, &name);
+            self.depth -= 1;
+            return;
+        }
         self.line(&format!("for (const int64_t {name} : {list}) {{"));
         self.depth += 1;
         self.unused(var, &name);
@@ -432,8 +446,15 @@ impl<'p, 's> Printer<'p, 's> {
     }
 
     fn par(&mut self, bound: Option<ExprId>, lanes: List, at: SpanId) {
-        let bound = bound.map(|bound| format!("{}, ", self.expr(bound))).unwrap_or_default();
-        self.stmt_line(&format!("Par({bound}[&] {{"), at);
+        let bound = bound.map(|bound| self.expr(bound));
+        // A kernel runs the lanes once, on blocks that are there already.
+        if self.exprs.engine == Engine::Aiv {
+            self.stmt_line(&format!("Fork({});", bound.unwrap_or_default()), at);
+            self.line("{");
+        } else {
+            let bound = bound.map(|bound| bound + ", ").unwrap_or_default();
+            self.stmt_line(&format!("Par({bound}[&] {{"), at);
+        }
         self.depth += 1;
         let lanes: Vec<Lane> = tree::lanes(self.spec(), lanes).collect();
         for lane in &lanes {
@@ -461,7 +482,12 @@ impl<'p, 's> Printer<'p, 's> {
             self.visible = visible;
         }
         self.depth -= 1;
-        self.line("});");
+        if self.exprs.engine == Engine::Aiv {
+            self.line("}");
+            self.line("Join();");
+        } else {
+            self.line("});");
+        }
     }
 
     fn transfer(&mut self, dst: &Place, src: &Place, reduce: bool, at: SpanId) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hcomm_core::ids::{ExprId, FuncId, VarId};
-use hcomm_core::spec::{BinaryOp, Builtin, ExprKind, Name, Spec, StmtKind, UnaryOp};
+use hcomm_core::spec::{BinaryOp, Builtin, Engine, ExprKind, Name, Spec, StmtKind, UnaryOp};
 
 use crate::names;
 use crate::ranges::Ranges;
@@ -32,6 +32,7 @@ impl Type {
 pub(crate) struct Exprs<'s> {
     pub(crate) spec: &'s Spec<'s>,
     pub(crate) ranges: Ranges,
+    pub(crate) engine: Engine,
     /// The names of helper functions.
     pub(crate) funcs: Vec<String>,
     /// The types of their results.
@@ -61,13 +62,13 @@ enum Level {
 type Printed = (String, Option<Level>);
 
 impl<'s> Exprs<'s> {
-    pub(crate) fn new(spec: &'s Spec<'s>) -> Exprs<'s> {
+    pub(crate) fn new(spec: &'s Spec<'s>, engine: Engine) -> Exprs<'s> {
         let mut funcs: Vec<String> = Vec::new();
         for func in spec.funcs {
             let name = names::unique(&names::identifier(func.name), |word| funcs.iter().any(|known| known == word));
             funcs.push(name);
         }
-        let mut exprs = Exprs { spec, ranges: Ranges::of(spec), results: vec![Type::Int; funcs.len()], funcs };
+        let mut exprs = Exprs { spec, ranges: Ranges::of(spec), engine, results: vec![Type::Int; funcs.len()], funcs };
         // A result may be that of another function: as many passes as there are functions settle all.
         for _ in 0..spec.funcs.len() {
             exprs.results = spec.funcs.iter().map(|func| exprs.result(func.body)).collect();
@@ -172,7 +173,7 @@ impl<'s> Exprs<'s> {
             }
             ExprKind::Builtin(builtin, args) => {
                 let args: Vec<String> = tree::args(self.spec, args).map(|arg| self.text(arg, vars)).collect();
-                atom(format!("{}({})", builtin_name(builtin), args.join(", ")))
+                atom(format!("{}({})", builtin_name(builtin, self.engine), args.join(", ")))
             }
             ExprKind::Call(func, args) => {
                 let args: Vec<String> = tree::args(self.spec, args).map(|arg| self.text(arg, vars)).collect();
@@ -251,8 +252,11 @@ pub(crate) fn name_words(name: Name) -> (&'static str, &'static str) {
     }
 }
 
-fn builtin_name(builtin: Builtin) -> &'static str {
+fn builtin_name(builtin: Builtin, engine: Engine) -> &'static str {
     match builtin {
+        // A kernel has no standard library.
+        Builtin::Min if engine == Engine::Aiv => "Min",
+        Builtin::Max if engine == Engine::Aiv => "Max",
         Builtin::Min => "std::min<int64_t>",
         Builtin::Max => "std::max<int64_t>",
         Builtin::Abs => "Abs",

@@ -244,8 +244,8 @@ pub(crate) fn constant(snake: &str) -> String {
 /// Text of the source as the text of a comment line.
 pub(crate) fn comment(text: &str) -> String {
     let mut line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    // Neither a line that goes on nor a trigraph for it.
-    line = line.replace("??/", "?? /").trim_end().to_owned();
+    // Neither the end of a comment, nor another one's begin, nor a line that goes on, nor a trigraph for it.
+    line = line.replace("*/", "* /").replace("/*", "/ *").replace("??/", "?? /").trim_end().to_owned();
     if line.ends_with('\\') {
         line.push('.');
     }
@@ -285,5 +285,6 @@ mod tests {
         assert_eq!(comment("a \\"), "a \\.");
         assert_eq!(comment("??/"), "?? /");
         assert_eq!(comment("a\r\nb"), "a  b");
+        assert_eq!(comment("x */ y /*"), "x * / y / *");
     }
 }

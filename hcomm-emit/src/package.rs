@@ -8,9 +8,9 @@ use hcomm_core::lower::aicpu;
 use hcomm_core::operator::{CountsBy, Operator};
 use hcomm_core::product::Product;
 use hcomm_core::shape::{Layout, Shape};
-use hcomm_core::spec::{Engine, Spec, Verify};
+use hcomm_core::spec::{Engine, Spec, StmtKind, Verify};
 
-use crate::algorithm::{EmitError, class};
+use crate::algorithm::{EmitError, class, kernel};
 use crate::lengths::{self, Rule};
 use crate::{entry, names, runtime, testcase};
 
@@ -20,6 +20,8 @@ const MAX_NAME: usize = 128;
 /// What to emit.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
+    /// For which engine.
+    pub engine: Engine,
     /// For which product.
     pub product: Product,
     /// Whether a write and the record behind it become one operation (950 only).
@@ -29,16 +31,23 @@ pub struct Options {
 /// The files of a package: their paths in its folder, and their texts.
 pub type Package = Vec<(String, String)>;
 
-/// Emits an operator package for AI CPU.
+/// Emits an operator package.
 ///
 /// # Errors
 ///
-/// If the algorithm is not for AI CPU, not for this product, or cannot be emitted.
+/// If the algorithm is not for this engine, not for this product, or cannot be emitted.
 pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError> {
     let at = spec.spans.first().copied();
     let refuse = |message: String| Err(EmitError::new(message, at));
-    if !spec.headers.engines.is_empty() && !spec.headers.engines.contains(&Engine::AiCpu) {
-        return refuse(format!("`{}` is not for the engine ai-cpu", spec.snake));
+    let aiv = options.engine == Engine::Aiv;
+    if !spec.headers.engines.is_empty() && !spec.headers.engines.contains(&options.engine) {
+        return refuse(format!("`{}` is not for the engine {}", spec.snake, options.engine.name()));
+    }
+    if aiv && options.product != Product::A950 {
+        return refuse(format!("kernels for Vector cores are emitted for the 950, not for {}", options.product));
+    }
+    if aiv && options.fuse {
+        return refuse("a kernel for Vector cores has no operation that writes and records".into());
     }
     if options.fuse
         && let Err(diagnostic) = options.product.admits_fused()
@@ -63,13 +72,14 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
     let (layouts, equal) = layouts(spec);
 
     let fill = |text: &str| {
-        text.replace("@KERNEL@", &format!("HcommOp{}", class.name))
+        text.replace("@KERNEL@", &kernel_name(&class.name, options.engine))
+            .replace("@CLASS@", &class.name)
             .replace("@HOST_LIB@", &format!("hccl_{snake}"))
             .replace("@SNAKE@", &snake)
             .replace("@HEADER@", &format!("hccl_{snake}.h"))
             .replace("@FUNCTION@", &function)
             .replace("@PRODUCT@", options.product.name())
-            .replace("@TEST_RANKS@", test_ranks(spec))
+            .replace("@TEST_RANKS@", test_ranks(spec, options.engine))
     };
     let mut files: Package = vec![
         (format!("inc/hccl_{snake}.h"), public_header(spec, &snake, &entry, &declaration)),
@@ -77,18 +87,22 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
         (format!("common/{snake}.cc"), class.source.clone()),
         ("common/operator.h".into(), operator_header(spec, &class.name, &snake, options, (layouts, equal, in_place))),
         (format!("op_host/{snake}_entry.cc"), entry_source(&snake, &entry, &declaration, spec.operator)),
-        ("op_host/protocols.h".into(), protocols(options.product)),
-        (format!("op_kernel_aicpu/lib{snake}_aicpu_kernel.json"), registration(&snake, &class.name)),
-        (format!("scripts/{snake}_check_cfg.xml"), signing(&snake)),
+        ("op_host/protocols.h".into(), protocols(options)),
         (
             "testcase/main.cc".into(),
             fill(runtime::TEST).replace("@OPERATOR@\n", &format!("{}\n", testcase::operator(spec.operator, &function))),
         ),
-        ("CMakeLists.txt".into(), fill(runtime::CMAKE)),
         ("README.md".into(), readme(spec, &fill(runtime::README), &declaration, options, (layouts, equal, in_place))),
     ];
     files.extend(runtime::SCHEDULE.iter().map(|(name, text)| (format!("common/{name}"), (*text).to_owned())));
-    files.extend(runtime::FILES.iter().map(|(path, text)| ((*path).to_owned(), fill(text))));
+    let own = if aiv { runtime::AIV_FILES } else { runtime::AI_CPU_FILES };
+    files.extend(runtime::FILES.iter().chain(own).map(|(path, text)| ((*path).to_owned(), fill(text))));
+    if aiv {
+        files.push((format!("op_kernel_aiv/{snake}_kernel.h"), kernel(spec)?));
+    } else {
+        files.push((format!("op_kernel_aicpu/lib{snake}_aicpu_kernel.json"), registration(&snake, &class.name)));
+        files.push((format!("scripts/{snake}_check_cfg.xml"), signing(&snake)));
+    }
     files.sort();
     Ok(files)
 }
@@ -119,9 +133,23 @@ fn layouts(spec: &Spec<'_>) -> (bool, bool) {
     }
 }
 
+fn kernel_name(class: &str, engine: Engine) -> String {
+    match engine {
+        Engine::AiCpu => format!("HcommOp{class}"),
+        Engine::Aiv => format!("HcommAiv{class}"),
+    }
+}
+
+/// Whether a statement of the body is a `par`.
+fn has_lanes(spec: &Spec<'_>) -> bool {
+    spec.stmts.iter().any(|stmt| matches!(stmt.kind, StmtKind::Par(..)))
+}
+
 /// Rank counts of the test.
-fn test_ranks(spec: &Spec<'_>) -> &'static str {
+fn test_ranks(spec: &Spec<'_>, engine: Engine) -> &'static str {
     match spec.headers.verify {
+        // Blocks that poll share the processors of the machine that tests.
+        _ if engine == Engine::Aiv => "2 4",
         Verify::Ranks(..) => "2 3 4 8",
         Verify::Layouts(_) => "2 4 8",
     }
@@ -170,7 +198,7 @@ fn public_header(spec: &Spec<'_>, snake: &str, entry: &entry::Entry, declaration
     text += " * @param comm the communicator\n * @param stream the stream that it runs on\n * @return HCCL_SUCCESS when it is on the stream\n */\n";
     let _ = write!(
         text,
-        "__attribute__((visibility(\"default\"))) {declaration};\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif // {guard}\n"
+        "__attribute__((visibility(\"default\")))\n{declaration};\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif // {guard}\n"
     );
     let _ = snake;
     text
@@ -227,13 +255,15 @@ namespace hcomm_op {{
 using Algorithm = {class};
 
 constexpr const char *OPERATOR_NAME = "{snake}";
-constexpr const char *KERNEL_NAME = "HcommOp{class}";
-constexpr const char *KERNEL_JSON = "lib{snake}_aicpu_kernel.json";
-
+constexpr const char *KERNEL_NAME = "{kernel}";
+{json}
 constexpr uint32_t MAX_RANKS = {max_ranks};
 /// Whether the schedule looks at how ranks lie in servers, and whether all servers have to be alike.
 constexpr bool USES_LAYOUT = {layouts};
 constexpr bool EQUAL_NODES = {equal};
+/// Notifies of a channel, and whether some of it is in lanes that run at once.
+constexpr uint32_t NOTIFIES = {notifies};
+constexpr bool HAS_LANES = {lanes};
 constexpr bool MOVES_DATA = {moves};
 constexpr bool REDUCES = {reduces};
 /// Whether it is proven for an input and an output that overlap.
@@ -255,6 +285,13 @@ inline void SetSlots(Problem &problem, uint32_t ranks)
 
 #endif
 "#,
+        kernel = kernel_name(class, options.engine),
+        json = match options.engine {
+            Engine::AiCpu => format!("constexpr const char *KERNEL_JSON = \"lib{snake}_aicpu_kernel.json\";\n"),
+            Engine::Aiv => String::new(),
+        },
+        notifies = spec.notifies.len(),
+        lanes = has_lanes(spec),
         max_ranks = spec.max_ranks(),
         moves = spec.operator != Operator::Barrier,
         reduces = spec.operator.reduces(),
@@ -265,8 +302,12 @@ inline void SetSlots(Problem &problem, uint32_t ranks)
 }
 
 /// Protocols by preference (facts 1.4).
-fn protocols(product: Product) -> String {
-    let list = match product {
+fn protocols(options: &Options) -> String {
+    let list = match options.product {
+        // Memory semantics: a peer's memory is an address like any other.
+        _ if options.engine == Engine::Aiv => {
+            "COMM_PROTOCOL_UB_MEM, COMM_PROTOCOL_HCCS, COMM_PROTOCOL_HCCS_ONLY, COMM_PROTOCOL_SIO"
+        }
         Product::A950 => {
             "COMM_PROTOCOL_UB_CTP, COMM_PROTOCOL_UBOE, COMM_PROTOCOL_UB_RTP, COMM_PROTOCOL_UB_MEM, COMM_PROTOCOL_ROCE"
         }
@@ -277,7 +318,7 @@ fn protocols(product: Product) -> String {
     let (first, rest) = list.split_at(list.match_indices(", ").nth(2).map_or(list.len(), |(at, _)| at));
     let rest = rest.trim_start_matches(", ");
     format!(
-        "/// Links that AI CPU can use, the better ones first.\n#ifndef HCOMM_OP_PROTOCOLS_H\n#define HCOMM_OP_PROTOCOLS_H\n\n#include \"hcomm_res_defs.h\"\n\nnamespace hcomm_op {{\n\nconstexpr CommProtocol PROTOCOLS[] = {{\n    {first},\n    {rest}}};\n\n}} // namespace hcomm_op\n\n#endif\n"
+        "/// Links that the engine can use, the better ones first.\n#ifndef HCOMM_OP_PROTOCOLS_H\n#define HCOMM_OP_PROTOCOLS_H\n\n#include \"hcomm_res_defs.h\"\n\nnamespace hcomm_op {{\n\nconstexpr CommProtocol PROTOCOLS[] = {{\n    {first},\n    {rest}}};\n\n}} // namespace hcomm_op\n\n#endif\n"
     )
 }
 
@@ -327,7 +368,19 @@ fn readme(
         Product::A3 => "Atlas A3",
         Product::A950 => "Ascend 950",
     };
+    let (engine, [folder, building, about]) = match options.engine {
+        Engine::AiCpu => ("AI CPU", runtime::README_AI_CPU),
+        Engine::Aiv => ("Vector cores", runtime::README_AIV),
+    };
+    let (how, know) = about.split_once("@@\n").unwrap_or((about, ""));
+    let snake = names::identifier(spec.snake);
     template
+        .replace("@KERNEL_FOLDER@", folder.trim_end())
+        .replace("@HOW_IT_RUNS@", how.trim_end())
+        .replace("@BUILDING@", building.trim_end())
+        .replace("@ENGINE_NOTES@", know.trim_end())
+        .replace("@SNAKE@", &snake)
+        .replace("@ENGINE@", engine)
         .replace("@DOC@", docs(spec, "").trim_end())
         .replace("@PRODUCT_NAME@", product)
         .replace("@SOURCE@", &format!("`{}`", names::comment(spec.file)))

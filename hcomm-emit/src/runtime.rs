@@ -9,29 +9,63 @@ pub const SCHEDULE: [(&str, &str); 5] = [
     ("schedule.cc", include_str!("../templates/common/schedule.cc")),
 ];
 
-/// The other files of a package, with names of the operator in some: path and text.
-pub(crate) const FILES: [(&str, &str); 16] = [
-    ("common/log.h", include_str!("../templates/common/log.h")),
-    ("common/op_param.h", include_str!("../templates/common/op_param.h")),
-    ("common/op_param.cc", include_str!("../templates/common/op_param.cc")),
-    ("common/reduction.h", include_str!("../templates/common/reduction.h")),
-    ("common/reduction.cc", include_str!("../templates/common/reduction.cc")),
-    ("op_host/execute.h", include_str!("../templates/op_host/execute.h")),
-    ("op_host/execute.cc", include_str!("../templates/op_host/execute.cc")),
-    ("op_host/launch.h", include_str!("../templates/op_host/launch.h")),
-    ("op_host/launch.cc", include_str!("../templates/op_host/launch.cc")),
-    ("op_host/needs.h", include_str!("../templates/op_host/needs.h")),
-    ("op_host/needs.cc", include_str!("../templates/op_host/needs.cc")),
-    ("op_host/topology.h", include_str!("../templates/op_host/topology.h")),
-    ("op_host/topology.cc", include_str!("../templates/op_host/topology.cc")),
-    ("op_kernel_aicpu/hcomm_queue.h", include_str!("../templates/op_kernel_aicpu/hcomm_queue.h")),
-    ("op_kernel_aicpu/hcomm_queue.cc", include_str!("../templates/op_kernel_aicpu/hcomm_queue.cc")),
-    ("op_kernel_aicpu/kernel.cc", include_str!("../templates/op_kernel_aicpu/kernel.cc")),
-];
+macro_rules! files {
+    ($($to:literal: $from:literal,)*) => { &[$(($to, include_str!(concat!("../templates/", $from)))),*] };
+}
 
-/// The test: a text with names to be filled in.
+/// Files that packages of both engines have, some with names to be filled in: path and text.
+pub(crate) const FILES: &[(&str, &str)] = files! {
+    "common/data_type.cc": "common/data_type.cc",
+    "common/data_type.h": "common/data_type.h",
+    "common/log.h": "common/log.h",
+    "op_host/checks.cc": "op_host/checks.cc",
+    "op_host/checks.h": "op_host/checks.h",
+    "op_host/execute.h": "op_host/execute.h",
+    "op_host/needs.cc": "op_host/needs.cc",
+    "op_host/needs.h": "op_host/needs.h",
+    "op_host/topology.cc": "op_host/topology.cc",
+    "op_host/topology.h": "op_host/topology.h",
+};
+
+/// Files of packages for AI CPU.
+pub(crate) const AI_CPU_FILES: &[(&str, &str)] = files! {
+    "CMakeLists.txt": "CMakeLists.txt",
+    "common/op_param.cc": "common/op_param.cc",
+    "common/op_param.h": "common/op_param.h",
+    "common/reduction.cc": "common/reduction.cc",
+    "common/reduction.h": "common/reduction.h",
+    "op_host/execute.cc": "op_host/execute.cc",
+    "op_host/launch.cc": "op_host/launch.cc",
+    "op_host/launch.h": "op_host/launch.h",
+    "op_kernel_aicpu/hcomm_queue.cc": "op_kernel_aicpu/hcomm_queue.cc",
+    "op_kernel_aicpu/hcomm_queue.h": "op_kernel_aicpu/hcomm_queue.h",
+    "op_kernel_aicpu/kernel.cc": "op_kernel_aicpu/kernel.cc",
+};
+
+/// Files of packages for AIV.
+pub(crate) const AIV_FILES: &[(&str, &str)] = files! {
+    "CMakeLists.txt": "aiv/CMakeLists.txt",
+    "op_host/execute.cc": "aiv/execute.cc",
+    "op_host/launch_aiv.cc": "aiv/launch.cc",
+    "op_host/launch_aiv.h": "aiv/launch_aiv.h",
+    "op_kernel_aiv/aiv_param.h": "aiv/aiv_param.h",
+    "op_kernel_aiv/aiv_schedule.h": "aiv/aiv_schedule.h",
+    "op_kernel_aiv/kernel.cc": "aiv/kernel.cc",
+};
+
+/// The test of a package: a text with names to be filled in.
 pub(crate) const TEST: &str = include_str!("../templates/testcase/main.cc");
-/// See [`TEST`].
-pub(crate) const CMAKE: &str = include_str!("../templates/CMakeLists.txt");
-/// See [`TEST`].
+/// Its description.
 pub(crate) const README: &str = include_str!("../templates/README.md");
+/// What is said in it of building for an engine, and of what there is to know.
+pub(crate) const README_AI_CPU: [&str; 3] = [
+    include_str!("../templates/readme/folders_aicpu.md"),
+    include_str!("../templates/readme/building_aicpu.md"),
+    include_str!("../templates/readme/notes_aicpu.md"),
+];
+/// The same for AIV.
+pub(crate) const README_AIV: [&str; 3] = [
+    include_str!("../templates/readme/folders_aiv.md"),
+    include_str!("../templates/readme/building_aiv.md"),
+    include_str!("../templates/readme/notes_aiv.md"),
+];

@@ -402,3 +402,17 @@ fn a_file_is_held_to_the_products_limits() {
     }
     std::fs::remove_file(&file).unwrap();
 }
+
+#[test]
+fn emit() {
+    let out = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("emitted");
+    let _ = std::fs::remove_dir_all(&out);
+    let line = format!("emit nhr_all_gather --engine ai-cpu --out {}", out.display());
+    assert!(text(&line).starts_with("nhr_all_gather: 32 files in "));
+    let schedule = std::fs::read_to_string(out.join("common/nhr_all_gather.cc")).unwrap();
+    assert!(schedule.contains("Write(to, Scratch(chunk), Scratch(chunk)); // nhr.rs:"), "{schedule}");
+    let files = json(&line)["files"].as_array().unwrap().len();
+    assert_eq!(files, 32);
+    insta::assert_snapshot!(refused("emit mesh_all_gather --product a2 --fuse --out target/nowhere"));
+    assert!(refused("emit mesh_all_gather --out Cargo.toml").contains("exit status 2"));
+}

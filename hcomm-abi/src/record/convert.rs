@@ -48,7 +48,7 @@ pub(super) fn of_operator(record: &Record, claim: &Claim) -> Result<Program, Str
     }
     let (_, mut program) = program(record, &chunks, claim.operator, shape, split);
     if !assign_classes(&mut program) {
-        return Err("cells of the HCCL buffer hold chunks of several lengths".into());
+        return Err("it does not run to its end".into());
     }
     Ok(program)
 }
@@ -75,59 +75,67 @@ fn program(record: &Record, chunks: &Chunks, operator: Operator, shape: Shape, s
     (threads, program)
 }
 
-/// Gives every transfer its length class: an operand's chunk has its place's, and a cell of scratch the class of what is
-/// moved into it. False where a cell has several in turn.
+/// Gives every transfer its length class: an operand's chunk has its place's, and a cell of scratch that of what it holds
+/// at the time. For that the program is run once, in any order that its notifies allow. False if it does not end.
 fn assign_classes(program: &mut Program) -> bool {
-    let mut cells: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let classes = program.classes().max(1);
+    let mut cells: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let mut flags: BTreeSet<(u32, Flag)> = BTreeSet::new();
+    let mut next: Vec<Vec<usize>> = program.ranks.iter().map(|rank| vec![0; rank.threads.len()]).collect();
     loop {
-        let before = cells.len();
-        for (rank, queues) in (0u32..).zip(&program.ranks) {
-            for kind in queues.threads.iter().flatten().map(|op| &op.kind) {
-                let (Some(transfer), Some(owners)) = (kind.transfer(), kind.sides(rank)) else { continue };
-                let Some(class) = class_of(program, &cells, transfer, owners) else { continue };
-                for (cell, owner) in [(transfer.dst, owners.0), (transfer.src, owners.1)] {
-                    if cell.buffer != Buffer::Scratch {
-                        continue;
-                    }
-                    for at in 0..transfer.len {
-                        let class = (class + at) % classes;
-                        if *cells.entry((owner, cell.chunk + at)).or_insert(class) != class {
-                            return false;
+        let mut moved = false;
+        for (rank, nexts) in (0u32..).zip(&mut next) {
+            for (thread, at) in (0u32..).zip(nexts) {
+                while let Some(op) = program.ranks[rank as usize].threads[thread as usize].get(*at).copied() {
+                    let set = match op.kind {
+                        OpKind::ThreadNotifyWait { notify } => {
+                            if !flags.remove(&(rank, Flag::Thread { thread, notify })) {
+                                break;
+                            }
+                            None
                         }
+                        OpKind::ChannelNotifyWait { peer, notify } => {
+                            if !flags.remove(&(rank, Flag::Channel { peer, notify })) {
+                                break;
+                            }
+                            None
+                        }
+                        OpKind::ThreadNotifyRecord { thread, notify } => Some((rank, Flag::Thread { thread, notify })),
+                        OpKind::ChannelNotifyRecord { peer, notify } => {
+                            Some((peer, Flag::Channel { peer: rank, notify }))
+                        }
+                        _ => None,
+                    };
+                    flags.extend(set);
+                    if let (Some(transfer), Some(owners)) = (op.kind.transfer(), op.kind.sides(rank)) {
+                        let class = class_of(program, &cells, transfer, owners);
+                        if transfer.dst.buffer == Buffer::Scratch {
+                            let (owner, first) = (owners.0, transfer.dst.chunk);
+                            cells.extend((0..transfer.len).map(|at| ((owner, first + at), (class + at) % classes)));
+                        }
+                        let kind = with_transfer(op.kind, Transfer { class, ..*transfer });
+                        program.ranks[rank as usize].threads[thread as usize][*at].kind = kind;
                     }
+                    *at += 1;
+                    moved = true;
                 }
             }
         }
-        if cells.len() == before {
+        if !moved {
             break;
         }
     }
-    let ranks = std::mem::take(&mut program.ranks);
-    let given = (0u32..).zip(ranks).map(|(rank, mut queues)| {
-        for op in queues.threads.iter_mut().flatten() {
-            let (Some(transfer), Some(owners)) = (op.kind.transfer().copied(), op.kind.sides(rank)) else { continue };
-            let class = class_of(program, &cells, &transfer, owners).unwrap_or(0);
-            op.kind = with_transfer(op.kind, Transfer { class, ..transfer });
-        }
-        queues
-    });
-    program.ranks = given.collect();
-    true
+    let ends = |(rank, next): (&RankProgram, &Vec<usize>)| rank.threads.iter().map(Vec::len).eq(next.iter().copied());
+    program.ranks.iter().zip(&next).all(ends)
 }
 
-/// The class of the first chunk of a transfer, if it is known.
-fn class_of(
-    program: &Program,
-    cells: &BTreeMap<(u32, u32), u32>,
-    transfer: &Transfer,
-    (to, from): (u32, u32),
-) -> Option<u32> {
+/// The class of the first chunk of a transfer.
+fn class_of(program: &Program, cells: &BTreeMap<(u32, u32), u32>, transfer: &Transfer, (to, from): (u32, u32)) -> u32 {
     let ends = [(transfer.src, from), (transfer.dst, to)];
     let operand = ends.iter().find(|(cell, _)| cell.buffer != Buffer::Scratch);
     match operand {
-        Some((cell, owner)) => Some(program.class_of(cell.buffer, *owner, cell.chunk)),
-        None => ends.iter().find_map(|(cell, owner)| cells.get(&(*owner, cell.chunk)).copied()),
+        Some((cell, owner)) => program.class_of(cell.buffer, *owner, cell.chunk),
+        None => cells.get(&(from, transfer.src.chunk)).copied().unwrap_or(0),
     }
 }
 

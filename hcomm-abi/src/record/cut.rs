@@ -84,7 +84,11 @@ impl Chunks {
             chunks.carry_over(record);
         }
         for rank in &mut chunks.ranks {
-            *rank = RankChunks { cuts: std::mem::take(&mut rank.cuts), buffers: std::mem::take(&mut rank.buffers), ..RankChunks::default() };
+            *rank = RankChunks {
+                cuts: std::mem::take(&mut rank.cuts),
+                buffers: std::mem::take(&mut rank.buffers),
+                ..RankChunks::default()
+            };
         }
         chunks.number(record);
         // Operands have all their chunks, those that nothing touches too.

@@ -72,7 +72,8 @@ impl Operands {
                 }
                 let (from, to) = (bytes.addr, bytes.addr + bytes.len);
                 let known = touched.entry((bytes.rank, bytes.base)).or_insert(Touched { from, to, written });
-                *known = Touched { from: known.from.min(from), to: known.to.max(to), written: known.written || written };
+                *known =
+                    Touched { from: known.from.min(from), to: known.to.max(to), written: known.written || written };
             }
         }
         let mut found: BTreeMap<(u32, u8), (u64, Touched)> = BTreeMap::new();

@@ -56,9 +56,6 @@ std::vector<uint64_t> Pack(const Context &context);
 /// False if the words are not those of a context.
 bool Unpack(const uint64_t *words, uint64_t size, Context &context);
 
-/// Bytes of an element; 0 for what is not a data type.
-uint64_t ElementSize(uint32_t dataType);
-
 } // namespace hcomm_op
 
 #endif

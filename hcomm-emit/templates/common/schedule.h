@@ -52,6 +52,16 @@ public:
     /// One round: every round uses the same threads, channels and notifies.
     bool RunOneRound(Queue &queue);
 
+    /// Chunks a slot and cells of scratch, once it has run.
+    int64_t SplitOf() const
+    {
+        return split_;
+    }
+    int64_t CellsOf() const
+    {
+        return cells_;
+    }
+
     /// What is wrong, or empty.
     const std::string &Error() const
     {

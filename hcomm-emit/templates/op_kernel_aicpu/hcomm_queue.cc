@@ -1,5 +1,6 @@
 #include "hcomm_queue.h"
 
+#include "data_type.h"
 #include "hcomm/hcomm_primitives_expt.h"
 #include "operator.h"
 #include "reduction.h"

@@ -1,6 +1,7 @@
 /// The AI CPU kernel: it fills the queues of this rank's threads and ends, while they run.
 #include <memory>
 
+#include "data_type.h"
 #include "hcomm_primitives.h"
 #include "hcomm_queue.h"
 #include "op_param.h"

@@ -91,7 +91,7 @@ bool RunCase(const Case &c)
         }
     }
     if (IN_PLACE_ONLY) {
-        std::copy(input.begin(), input.end(), output.begin());
+        std::copy_n(input.begin(), InputElements(c) * element, output.begin());
     }
     void *send = nullptr;
     void *recv = nullptr;

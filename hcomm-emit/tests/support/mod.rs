@@ -9,13 +9,16 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use hcomm_core::counts::Counts;
+use hcomm_core::instance::instantiate;
+use hcomm_core::lower::aicpu;
 use hcomm_core::operator::{Buffer, CountsBy};
 use hcomm_core::program::{Cell, OpKind, Program};
+use hcomm_core::shape::{Layout, Shape};
 use hcomm_core::sizes::Rounds;
 use hcomm_core::spec::Spec;
 
 /// Flags that emitted code compiles with.
-pub(crate) const FLAGS: [&str; 6] = ["-std=c++14", "-O1", "-Wall", "-Wextra", "-Werror", "-Wshadow"];
+pub(crate) const FLAGS: [&str; 6] = ["-std=c++14", "-O0", "-Wall", "-Wextra", "-Werror", "-Wshadow"];
 
 /// A folder for the files of a test.
 pub(crate) fn folder(name: &str) -> PathBuf {
@@ -44,7 +47,7 @@ pub(crate) fn compile(folder: &Path, files: &[String], flags: &[String]) {
 }
 
 /// The driver for some algorithms, compiled.
-pub(crate) fn driver(name: &str, specs: &[&Spec<'static>]) -> PathBuf {
+pub(crate) fn driver(name: &str, specs: &[&Spec<'_>]) -> PathBuf {
     let folder = folder(name);
     let mut files = vec!["chunks.cc".to_owned(), "schedule.cc".into(), "driver.cc".into(), "registry.cc".into()];
     for (file, text) in hcomm_emit::SCHEDULE {
@@ -87,6 +90,64 @@ pub(crate) fn run(program: &Path, input: &str) -> String {
     assert!(output.status.success());
     writer.join().unwrap().unwrap();
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// Counts to try, by the operator: for the V operators slots of different sizes, some of them empty.
+pub(crate) fn counts(program: &Program, count: u64) -> Counts {
+    let ranks = u64::from(program.num_ranks());
+    let slot = |i: u64| count * (i % 3) / 2 + i % 2;
+    match program.operator.counts() {
+        CountsBy::All => Counts::Same(count),
+        CountsBy::Rank => Counts::by_rank(&(0..ranks).map(slot).collect::<Vec<_>>()),
+        CountsBy::Pair => {
+            let row = |from: u64| (0..ranks).map(|to| slot(from * 5 + to * 7 + 1)).collect();
+            Counts::by_pair(&(0..ranks).map(row).collect::<Vec<_>>())
+        }
+    }
+}
+
+/// Compares all operations of all ranks of schedules with those of the programs, on layouts that are given for each.
+pub(crate) fn compare(name: &str, specs: &[&Spec<'_>], layouts: impl Fn(&Spec<'_>) -> Vec<Layout>) {
+    let driver = driver(name, specs);
+    let (mut input, mut wants) = (String::new(), Vec::new());
+    for spec in specs {
+        for layout in layouts(spec) {
+            let mut roles = Some(Shape::first_roles(layout));
+            while let Some(shape) = roles {
+                roles = shape.next_roles(spec.operator);
+                let Ok(instance) = instantiate(spec, &shape) else { continue };
+                let program = aicpu::lower(&instance);
+                // None, fewer than ranks, not a multiple of anything, several rounds.
+                for (count, element, cells) in [(0, 4, 1), (3, 2, 1), (1000, 4, 100), (5001, 4, 2)] {
+                    let counts = counts(&program, count);
+                    let buffer = 128 * cells * u64::from(program.scratch.max(1)) + 77;
+                    let rounds = Rounds::new(&program, counts.clone(), element, buffer).unwrap();
+                    for rank in 0..shape.ranks() {
+                        input += &case(&program, &counts, (element, buffer), rank);
+                        let what =
+                            format!("{} on {layout}, root {}, count {count}, rank {rank}", spec.snake, shape.root);
+                        wants.push((what, expected(&program, &rounds, rank)));
+                    }
+                }
+            }
+        }
+    }
+    let output = run(&driver, &input);
+    let mut found = output.split("end\n");
+    for (what, want) in &wants {
+        let have = by_thread(found.next().unwrap(), want.len());
+        for (thread, (have, want)) in have.iter().zip(want).enumerate() {
+            if have != want {
+                let differ = have.iter().zip(want).position(|(have, want)| have != want);
+                let at = differ.unwrap_or(have.len().min(want.len()));
+                let part = |all: &[String]| all[at..all.len().min(at + 3)].join("; ");
+                panic!("{what}, thread {thread}, operation {at}:\n have {}\n want {}", part(have), part(want));
+            }
+        }
+        assert_eq!(have.len(), want.len(), "{what}: threads");
+    }
+    assert_eq!(found.next(), Some(""));
+    assert!(wants.len() > 20);
 }
 
 /// A call of an operator on one rank, as the driver reads it.
@@ -149,7 +210,8 @@ pub(crate) fn expected(program: &Program, rounds: &Rounds, rank: u32) -> Vec<Vec
                     OpKind::WriteReduce(peer, _) => ("write-reduce", peer),
                     OpKind::Read(peer, _) => ("read", peer),
                     OpKind::ReadReduce(peer, _) => ("read-reduce", peer),
-                    OpKind::WriteWithNotify(..) | OpKind::WriteReduceWithNotify(..) => unreachable!("not fused"),
+                    OpKind::WriteWithNotify(peer, ..) => ("write", peer),
+                    OpKind::WriteReduceWithNotify(peer, ..) => ("write-reduce", peer),
                     OpKind::ThreadNotifyRecord { thread, notify } => {
                         lines.push(format!("thread-record {thread} {notify}"));
                         continue;
@@ -168,7 +230,9 @@ pub(crate) fn expected(program: &Program, rounds: &Rounds, rank: u32) -> Vec<Vec
                     }
                 };
                 let (Some(transfer), Some((to, from))) = (op.kind.transfer(), op.kind.sides(rank)) else { continue };
+                let mut any = false;
                 for segment in round.segments_iter(transfer, to, from) {
+                    any = true;
                     lines.push(format!(
                         "{name} {peer} {} {} {} {} {}",
                         buffer(transfer.dst),
@@ -177,6 +241,15 @@ pub(crate) fn expected(program: &Program, rounds: &Rounds, rank: u32) -> Vec<Vec
                         segment.src,
                         segment.len
                     ));
+                }
+                // The last part of a fused write carries the record, if there is a part.
+                if let OpKind::WriteWithNotify(peer, _, notify) | OpKind::WriteReduceWithNotify(peer, _, notify) =
+                    op.kind
+                {
+                    if any && let Some(last) = lines.last_mut() {
+                        last.insert_str(0, "fused-");
+                    }
+                    lines.push(format!("record {peer} {notify}"));
                 }
             }
         }

@@ -9,8 +9,9 @@ use crate::comm::queue::Hop;
 use crate::comm::rank::{Is, RankState};
 use crate::comm::sync::{lock, read, write};
 use crate::comm::thread::CommEngine;
+use crate::comm::window::{Offers, is_urma};
 use hcomm_core::product::{Link, Product};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
@@ -174,6 +175,8 @@ pub(crate) struct End {
     flags: RwLock<Vec<Arc<Notify>>>,
     buffer: Region,
     memories: Vec<(String, Region)>,
+    /// Symmetric windows that the other end is told of.
+    windows: Offers,
     /// What must be equal at both ends.
     info: Option<String>,
 }
@@ -182,13 +185,20 @@ impl End {
     fn new(
         state: &Arc<RankState>,
         peer: u32,
-        desc: (u32, Vec<(String, Region)>),
+        desc: (u32, Vec<(String, Region)>, Offers),
         info: Option<String>,
     ) -> Result<Arc<End>> {
-        let (notifies, memories) = desc;
+        let (notifies, memories, windows) = desc;
         let buffer = state.hccl_buffer()?;
-        let end =
-            End { rank: state.rank, state: Arc::downgrade(state), flags: RwLock::default(), buffer, memories, info };
+        let end = End {
+            rank: state.rank,
+            state: Arc::downgrade(state),
+            flags: RwLock::default(),
+            buffer,
+            memories,
+            windows,
+            info,
+        };
         end.supplement(peer, notifies);
         Ok(Arc::new(end))
     }
@@ -216,8 +226,7 @@ impl End {
         read(&self.flags).iter().filter(|flag| flag.is_set()).count()
     }
 
-    /// Whether the other end may touch a range. Symmetric windows of the rank are to be asked for here, when there are
-    /// any.
+    /// Whether the other end may touch a range, not counting symmetric windows.
     pub(crate) fn lets(&self, region: Region) -> bool {
         self.buffer.holds(region) || self.memories.iter().any(|(_, memory)| memory.holds(region))
     }
@@ -265,7 +274,8 @@ impl ChannelEnd {
         let more: Vec<String> = memories.iter().map(|(tag, memory)| format!("{memory} (`{tag}`)")).collect();
         let more = if more.is_empty() { String::new() } else { format!(" and {}", more.join(", ")) };
         Err(para(format!(
-            "{region} are not memory that rank {} lets rank {} touch: that is its HCCL buffer, {buffer}{more}",
+            "{region} are not memory that rank {} lets rank {} touch: that is its HCCL buffer, {buffer}{more}, and what is \
+             in symmetric windows",
             self.peer, self.mine.rank
         )))
     }
@@ -362,7 +372,11 @@ impl RankState {
             channels.busy = true;
             channels.info.take()
         };
-        let result = self.pair(engine, descs, &keys, info);
+        let result = self.pair(engine, descs, &keys, info).and_then(|channels| {
+            let peers: BTreeSet<u32> = keys.iter().filter(|key| is_urma(key.protocol)).map(|key| key.peer).collect();
+            self.tell_windows(&peers.into_iter().collect::<Vec<_>>())?;
+            Ok(channels)
+        });
         lock(&self.channels).busy = false;
         result
     }
@@ -433,7 +447,8 @@ impl RankState {
                 let serial = channels.made.get(&mine).copied().unwrap_or(0) + under_way.count() as u32;
                 let notifies = if engine == CommEngine::Ccu { CCU_NOTIFIES } else { desc.notifies };
                 let memories = self.exchanged(engine, desc)?;
-                let end = End::new(self, desc.remote_rank, (notifies, memories), info.clone())?;
+                let windows = if is_urma(key.protocol) { self.untold(key.peer) } else { Offers::new() };
+                let end = End::new(self, desc.remote_rank, (notifies, memories, windows), info.clone())?;
                 offered.push((
                     at,
                     Offer { a: 0, b: 0, engine, protocol: key.protocol, serial }.between(self.rank, key.peer),
@@ -450,6 +465,7 @@ impl RankState {
             let key = &keys[at];
             match theirs {
                 Ok(theirs) => {
+                    failed = failed.or(self.learn_windows(key.peer, &mine.windows, &theirs.windows).err());
                     *channels.made.entry((key.peer, engine, key.protocol)).or_default() += 1;
                     let out = Hop { from: self.device, to: self.group.devices[key.peer as usize] };
                     let (handle, end) = self.core.channels.insert(|handle| {

@@ -16,6 +16,7 @@ use crate::comm::queue::Call;
 use crate::comm::rank::{Is, RankState};
 use crate::comm::sync::{Mutex, lock};
 use crate::comm::thread::Side;
+use crate::comm::virtual_memory::VirtualMemory;
 use hcomm_core::product::Product;
 use hcomm_core::shape::Layout;
 use std::collections::BTreeMap;
@@ -109,7 +110,7 @@ impl ClusterConfig {
 /// [`Code::InStatus`](crate::comm::Code::InStatus).
 #[derive(Debug)]
 pub struct Cluster {
-    core: Arc<Core>,
+    pub(crate) core: Arc<Core>,
 }
 
 impl Drop for Cluster {
@@ -141,6 +142,8 @@ impl Cluster {
             channels: Table::default(),
             streams: Table::default(),
             events: Table::default(),
+            windows: Table::default(),
+            virtual_memory: VirtualMemory::default(),
             meetings: Mutex::new(Meetings::default()),
             met: Condvar::new(),
             calls: AtomicU64::new(0),
@@ -389,6 +392,7 @@ impl Cluster {
     pub fn in_use(&self) -> InUse {
         let core = &self.core;
         let comms = core.comms.all();
+        let (reservations, physical, mappings) = core.virtual_memory.held();
         let places = std::iter::once(Place::Host).chain((0..self.devices()).map(Place::Device));
         InUse {
             communicators: comms.iter().filter(|comm| lock(&comm.status).is != Is::Destroyed).count(),
@@ -399,6 +403,10 @@ impl Cluster {
             memories: comms.iter().map(|comm| lock(&comm.memories).len()).sum(),
             streams: core.streams.len(),
             events: core.events.len(),
+            windows: core.windows.len(),
+            reservations,
+            physical,
+            mappings,
             bytes: places.map(|place| core.memory.used(place)).sum(),
         }
     }

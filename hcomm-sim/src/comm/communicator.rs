@@ -26,7 +26,7 @@ pub struct RootInfo(pub u64);
 /// It is destroyed by [`destroy`](Communicator::destroy); what is called afterwards is an error.
 #[derive(Clone, Debug)]
 pub struct Communicator {
-    state: Arc<RankState>,
+    pub(crate) state: Arc<RankState>,
 }
 
 impl Communicator {
@@ -507,6 +507,7 @@ impl Communicator {
                 channels: lock(&state.channels).all.len(),
                 contexts,
                 memories: lock(&state.memories).len(),
+                windows: lock(&state.windows).len(),
                 bytes: context_bytes + buffer,
                 ..InUse::default()
             },
@@ -546,6 +547,7 @@ impl RankState {
             core.memory.free(region.addr)?;
         }
         lock(&self.memories).clear();
+        self.drop_windows()?;
         if let Some(region) = lock(&self.buffer).take() {
             core.memory.free(region.addr)?;
         }

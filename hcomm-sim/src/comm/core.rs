@@ -14,6 +14,8 @@ use crate::comm::rank::RankState;
 use crate::comm::stream::StreamState;
 use crate::comm::sync::{Mutex, lock};
 use crate::comm::thread::Thread;
+use crate::comm::virtual_memory::VirtualMemory;
+use crate::comm::window::Window;
 use hcomm_core::product::{Link, Product};
 use hcomm_core::shape::Layout;
 use std::sync::atomic::AtomicU64;
@@ -41,6 +43,8 @@ pub(crate) struct Core {
     pub(crate) channels: Table<ChannelEnd>,
     pub(crate) streams: Table<StreamState>,
     pub(crate) events: Table<Event>,
+    pub(crate) windows: Table<Window>,
+    pub(crate) virtual_memory: VirtualMemory,
     pub(crate) meetings: Mutex<Meetings>,
     pub(crate) met: Condvar,
     /// Counts calls of the data plane, over all threads of the process.

@@ -4,12 +4,14 @@ use crate::comm::channel::{End, Protocol};
 use crate::comm::config::CommConfig;
 use crate::comm::core::Core;
 use crate::comm::error::{CommError, Result, para, timeout};
+use crate::comm::exchange::Exchange;
 use crate::comm::launch::Agreement;
 use crate::comm::p2p::Messages;
 use crate::comm::rank::{Is, RankState};
 use crate::comm::recover::Repeating;
 use crate::comm::sync::{Mutex, lock, read, write};
 use crate::comm::thread::CommEngine;
+use crate::comm::window::{PairExchanges, Say};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, PoisonError, RwLock, Weak};
 use std::time::Instant;
@@ -30,6 +32,10 @@ pub(crate) struct Group {
     pub(crate) repeating: Mutex<Repeating>,
     pub(crate) gather: Mutex<Gather>,
     pub(crate) gathered: Condvar,
+    /// Where ranks of A3 register and deregister windows.
+    pub(crate) windows: Exchange<Say>,
+    /// Where two ranks of the 950 tell each other of windows.
+    pub(crate) pairs: PairExchanges,
 }
 
 /// What two ranks offer each other a channel for.
@@ -116,6 +122,8 @@ impl Group {
             repeating: Mutex::default(),
             gather: Mutex::default(),
             gathered: Condvar::new(),
+            windows: Exchange::default(),
+            pairs: PairExchanges::default(),
         })
     }
 
@@ -174,6 +182,8 @@ impl Group {
         self.paired.notify_all();
         drop(lock(&self.gather));
         self.gathered.notify_all();
+        self.windows.wake();
+        self.pairs.wake();
     }
 }
 

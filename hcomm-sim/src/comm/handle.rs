@@ -61,6 +61,10 @@ handles! {
     EventHandle "event" 5,
     /// Registered memory (`HcclMemHandle`).
     MemHandle "memory" 6,
+    /// Physical memory (`aclrtDrvMemHandle`).
+    PhysicalHandle "physical memory" 7,
+    /// A symmetric window of a rank (`HcclCommSymWindow`).
+    WindowHandle "symmetric window" 8,
 }
 
 impl ThreadHandle {

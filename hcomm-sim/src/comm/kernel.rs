@@ -181,7 +181,10 @@ impl Body<'_> {
                 let found = self.unpacked.channels.get(&rank);
                 found.map(|(_, buffer)| *buffer).ok_or_else(|| para(format!("there is no channel to rank {rank}")))
             }
-            (_, false) => Err(not_support(format!("the {} of rank {rank} is in no symmetric window", buffer.name()))),
+            (_, false) => match &self.job.operands {
+                Some(operands) => operands.peer_address(buffer, rank),
+                None => Err(not_support(format!("the {} of rank {rank} is in no symmetric window", buffer.name()))),
+            },
         }
     }
 

@@ -17,6 +17,7 @@ use crate::comm::queue::{Action, Task};
 use crate::comm::rank::RankState;
 use crate::comm::sync::lock;
 use crate::comm::thread::{CommEngine, DedicatedThread, Side, Thread};
+use crate::comm::window::{OperandPlace, Operands};
 use hcomm_core::check;
 use hcomm_core::counts::Counts;
 use hcomm_core::diag::Code;
@@ -141,17 +142,22 @@ struct What {
     counts: Counts,
     dtype: DataType,
     reduce: Option<ReduceOp>,
+    /// Where operands are that peers reach in symmetric windows.
+    places: Vec<OperandPlace>,
 }
 
 impl What {
     fn words(&self) -> String {
+        let places =
+            self.places.iter().map(|(name, window, at)| format!(", the {name} at byte {at} of window {window}"));
+        let places: String = places.collect();
         let Counts::Same(count) = self.counts else {
-            return format!("{} of {}", self.algorithm, self.dtype);
+            return format!("{} of {}{places}", self.algorithm, self.dtype);
         };
         let reduce = self.reduce.map_or(String::new(), |reduce| format!(", {reduce}"));
         let shape = &self.shape;
         let root = if shape.root > 0 { format!(", root {}", shape.root) } else { String::new() };
-        format!("{} of {count} {}{reduce}{root}", self.algorithm, self.dtype)
+        format!("{} of {count} {}{reduce}{root}{places}", self.algorithm, self.dtype)
     }
 }
 
@@ -196,6 +202,8 @@ pub(crate) struct Job {
     pub(crate) rounds: Rounds,
     /// Whether what the operator writes may be part of its input.
     pub(crate) modifies_input: bool,
+    /// Where the operands are, if it is for symmetric windows.
+    pub(crate) operands: Option<Operands>,
     pub(crate) context: Region,
     /// The main thread, and its notify for the start.
     pub(crate) main: ThreadHandle,
@@ -227,6 +235,7 @@ impl RankState {
     pub(crate) fn launch(self: &Arc<Self>, program: &Arc<Program>, call: &OpCall, stream: StreamHandle) -> Result<()> {
         self.is_ready()?;
         let (rounds, input, output) = self.check_call(program, call, stream)?;
+        let operands = self.operands(program, input, output)?;
         let operator = program.operator;
         let mut launches = lock(&self.launches);
         self.check_order(&mut launches, program, call)?;
@@ -236,6 +245,7 @@ impl RankState {
             counts: call.counts.clone(),
             dtype: call.dtype,
             reduce: operator.reduces().then_some(call.reduce),
+            places: operands.as_ref().map_or_else(Vec::new, |operands| operands.places(program)),
         };
         let number = launches.number;
         let agreed = lock(&self.group.agreement).agree(self.group.size(), self.rank, number, what);
@@ -259,17 +269,21 @@ impl RankState {
         if reused {
             self.totals.contexts_reused();
         }
+        if let Some(operands) = &operands {
+            self.ask_for(program, operands, fence_of(program) + 1)?;
+        }
         let (unfold, order) = self.unfold(&mut launches)?;
         if launches.last.is_some_and(|last| last != stream) {
             self.core.wait_event(stream, order)?;
         }
         launches.last = Some(stream);
-        let modifies_input = input.overlaps(output) && input.size > 0 && output.size > 0;
+        let modifies_input = self.core.virtual_memory.share(input, output);
         let job = Arc::new(Job {
             program: program.clone(),
             call: call.clone(),
             rounds,
             modifies_input,
+            operands,
             context: prepared.context,
             main: prepared.main,
             start: prepared.start,
@@ -365,7 +379,7 @@ impl RankState {
         }
         let ordered = *launches.ordered.entry(tag_of(program)?).or_insert_with(|| {
             let strict = Program { deterministic: true, ..program.clone() };
-            let report = check::report(&strict, &check::Options::default());
+            let report = check::report(&strict);
             report.diagnostics.iter().all(|diagnostic| diagnostic.code != Code::H202)
         });
         match ordered {
@@ -400,8 +414,9 @@ impl RankState {
             .product
             .admits(program, call.dtype, call.reduce)
             .map_err(|diagnostic| not_support(diagnostic.message))?;
-        let buffer = self.hccl_buffer()?;
-        let rounds = Rounds::new(program, call.counts.clone(), call.dtype.size(), buffer.size)
+        // What stages nothing needs no HCCL buffer.
+        let buffer = if program.scratch == 0 { 0 } else { self.hccl_buffer()?.size };
+        let rounds = Rounds::new(program, call.counts.clone(), call.dtype.size(), buffer)
             .map_err(|error| para(format!("`{}`: {error}", program.algorithm)))?;
         let region = |buffer: Buffer, addr: u64| -> Result<Region> {
             let elements = call.counts.elements(program, buffer, self.rank);
@@ -443,7 +458,7 @@ impl RankState {
 
     /// Whether the resources of an algorithm are there.
     pub(crate) fn is_prepared(&self, program: &Program) -> bool {
-        tag_of(program).is_ok_and(|tag| lock(&self.launches).ready.contains_key(&tag))
+        tag_of(program).is_ok_and(|tag| lock(&self.launches).ready.contains_key(&tag)) && !self.must_ask(program)
     }
 
     /// Makes the resources of an algorithm, and its context last: what fails before leaves none behind.
@@ -558,7 +573,7 @@ pub(crate) fn notifies_of(program: &Program, rank: u32) -> Vec<u32> {
 }
 
 /// Whom a rank has channels to: those that it names, and those that name it.
-fn peers_of(program: &Program, rank: u32) -> Vec<u32> {
+pub(crate) fn peers_of(program: &Program, rank: u32) -> Vec<u32> {
     let mut peers = std::collections::BTreeSet::new();
     for (other, ops) in (0..).zip(&program.ranks) {
         for op in ops.threads.iter().flatten() {

@@ -1,7 +1,8 @@
 //! Memory of devices and hosts: who keeps the bytes, and the keeper that needs no pointers.
 
-use crate::comm::error::{Result, memory, not_found, oom, para};
+use crate::comm::error::{CommError, Result, memory, not_found, not_support, oom, para};
 use crate::comm::sync::{Mutex, lock, read, write};
+use crate::comm::virtual_memory::GRANULARITY;
 use crate::value;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use std::cell::RefCell;
@@ -115,6 +116,70 @@ pub trait Memory: Send + Sync + std::fmt::Debug {
 
     /// Bytes that are allocated in a place.
     fn used(&self, place: Place) -> u64;
+
+    /// Bytes that a device has, if that is known.
+    fn capacity(&self) -> Option<u64> {
+        None
+    }
+
+    /// Addresses without memory, from a multiple of [`GRANULARITY`](crate::comm::GRANULARITY) on. Here and in the five
+    /// below are only means: the rules are [`Cluster::reserve`](crate::comm::Cluster::reserve)'s and its companions'.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::NotSupport`](crate::comm::Code::NotSupport) if this memory has no such addresses.
+    fn reserve(&self, bytes: u64) -> Result<u64> {
+        Err(no_mappings(&format!("a reservation of {bytes} bytes")))
+    }
+
+    /// Gives addresses back that [`reserve`](Memory::reserve) gave, and that nothing is mapped to.
+    ///
+    /// # Errors
+    ///
+    /// If they are not such.
+    fn unreserve(&self, addr: u64) -> Result<()> {
+        Err(no_mappings(&format!("the reservation at {addr:#x}")))
+    }
+
+    /// New memory without an address, and a number for it. All of it is zero.
+    ///
+    /// # Errors
+    ///
+    /// As [`alloc`](Memory::alloc).
+    fn block(&self, place: Place, bytes: u64) -> Result<u64> {
+        Err(no_mappings(&format!("a block of {bytes} bytes on {place}")))
+    }
+
+    /// Gives a block back that is mapped nowhere.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such block.
+    fn free_block(&self, block: u64) -> Result<()> {
+        Err(no_mappings(&format!("block {block:#x}")))
+    }
+
+    /// Lets reserved addresses stand for a block, all of it, from now on. A block may have several addresses.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such block.
+    fn map(&self, addr: u64, block: u64) -> Result<()> {
+        Err(no_mappings(&format!("a mapping of block {block:#x} to {addr:#x}")))
+    }
+
+    /// Ends what [`map`](Memory::map) did.
+    ///
+    /// # Errors
+    ///
+    /// If nothing is mapped from that address on.
+    fn unmap(&self, addr: u64) -> Result<()> {
+        Err(no_mappings(&format!("the mapping at {addr:#x}")))
+    }
+}
+
+fn no_mappings(what: &str) -> CommError {
+    not_support(format!("{what}: this memory has no addresses of its own"))
 }
 
 /// Bytes of a page: a multiple of every element size. A page exists from the first write on.
@@ -123,15 +188,39 @@ const PAGE: u64 = 64 << 10;
 const PLACE_SHIFT: u32 = 44;
 /// Distance between allocations, so that running over the end of one does not reach the next.
 const GUARD: u64 = 4096;
+/// Addresses that are reserved start here: above those of all places.
+const RESERVED: u64 = 1 << 60;
 
 /// Memory as segments of pages: no pointers, and every access is checked. Addresses are not used twice, so that memory
 /// that was given back is told from memory that was not.
 #[derive(Debug)]
 pub struct Segments {
-    all: RwLock<BTreeMap<u64, Arc<Segment>>>,
+    all: RwLock<BTreeMap<u64, View>>,
+    blocks: Mutex<BTreeMap<u64, Arc<Segment>>>,
+    reserved: Mutex<Reserved>,
     places: Mutex<BTreeMap<Place, PlaceUse>>,
     /// Bytes of a device.
     capacity: u64,
+}
+
+/// A segment as it is seen from some addresses: its own, or some that are mapped to it.
+#[derive(Clone, Debug)]
+struct View {
+    region: Region,
+    segment: Arc<Segment>,
+}
+
+impl View {
+    fn is_mapping(&self) -> bool {
+        self.region != self.segment.region
+    }
+}
+
+#[derive(Debug, Default)]
+struct Reserved {
+    ranges: BTreeMap<u64, u64>,
+    /// Addresses that were reserved so far: none is reserved twice.
+    next: u64,
 }
 
 /// Bytes that exist from the first write on; until then they are zero.
@@ -159,20 +248,66 @@ thread_local! {
 impl Segments {
     /// Devices of `capacity` bytes each. The host has no limit.
     pub fn new(capacity: u64) -> Segments {
-        Segments { all: RwLock::default(), places: Mutex::new(BTreeMap::new()), capacity }
+        Segments {
+            all: RwLock::default(),
+            blocks: Mutex::default(),
+            reserved: Mutex::default(),
+            places: Mutex::new(BTreeMap::new()),
+            capacity,
+        }
     }
 
-    fn segment(&self, addr: u64, len: u64) -> Result<Arc<Segment>> {
+    /// The segment behind a range, and where the range is by the segment's own addresses.
+    fn segment(&self, addr: u64, len: u64) -> Result<(Arc<Segment>, u64)> {
         let all = read(&self.all);
-        let found = all.range(..=addr).next_back().map(|(_, segment)| segment);
+        let found = all.range(..=addr).next_back().map(|(_, view)| view);
         match found {
-            Some(segment) if segment.region.holds(Region { addr, size: len }) => Ok(segment.clone()),
-            Some(segment) if addr < segment.region.addr + segment.region.size => Err(memory(format!(
-                "{} run over the end of the allocation of {}",
-                Region { addr, size: len },
-                segment.region
-            ))),
-            _ => Err(memory(format!("nothing is allocated at {addr:#x}"))),
+            Some(View { region, segment }) if region.holds(Region { addr, size: len }) => {
+                Ok((segment.clone(), segment.region.addr + (addr - region.addr)))
+            }
+            Some(View { region, .. }) if addr < region.addr + region.size => {
+                Err(memory(format!("{} run over the end of the allocation of {region}", Region { addr, size: len },)))
+            }
+            _ => match lock(&self.reserved).ranges.range(..=addr).next_back() {
+                Some((start, size)) if addr - start < *size => {
+                    Err(memory(format!("nothing is mapped to {addr:#x}, which is only reserved")))
+                }
+                _ => Err(memory(format!("nothing is allocated at {addr:#x}"))),
+            },
+        }
+    }
+
+    /// A new segment, which no address stands for yet.
+    fn new_segment(&self, place: Place, bytes: u64) -> Result<Arc<Segment>> {
+        if bytes == 0 {
+            return Err(para("an allocation of 0 bytes"));
+        }
+        let index = match place {
+            Place::Host => 1,
+            Place::Device(device) => u64::from(device) + 2,
+        };
+        let mut places = lock(&self.places);
+        let uses = places.entry(place).or_default();
+        let (used, capacity) = (uses.used, self.capacity);
+        let fits = used.checked_add(bytes).is_some_and(|all| place == Place::Host || all <= capacity);
+        let step = bytes.checked_add(GUARD).and_then(|bytes| bytes.checked_next_multiple_of(GUARD));
+        let next = step.and_then(|step| uses.next.checked_add(step)).filter(|next| *next < 1 << PLACE_SHIFT);
+        let Some(next) = next.filter(|_| fits) else {
+            return Err(oom(format!("{bytes} bytes do not fit on {place}: {used} of {capacity} bytes are in use")));
+        };
+        let addr = (index << PLACE_SHIFT) + uses.next;
+        uses.next = next;
+        uses.used += bytes;
+        drop(places);
+        let region = Region { addr, size: bytes };
+        let pages = (addr + bytes - 1) / PAGE - addr / PAGE + 1;
+        let pages = (0..pages).map(|_| Mutex::new(None)).collect();
+        Ok(Arc::new(Segment { region, place, pages }))
+    }
+
+    fn is_given_back(&self, segment: &Segment) {
+        if let Some(uses) = lock(&self.places).get_mut(&segment.place) {
+            uses.used -= segment.region.size;
         }
     }
 
@@ -229,51 +364,35 @@ fn fresh(page: &mut Option<Box<[u8]>>) -> &mut [u8] {
 
 impl Memory for Segments {
     fn alloc(&self, place: Place, bytes: u64) -> Result<u64> {
-        if bytes == 0 {
-            return Err(para("an allocation of 0 bytes"));
-        }
-        let index = match place {
-            Place::Host => 1,
-            Place::Device(device) => u64::from(device) + 2,
-        };
-        let mut places = lock(&self.places);
-        let uses = places.entry(place).or_default();
-        let (used, capacity) = (uses.used, self.capacity);
-        let fits = used.checked_add(bytes).is_some_and(|all| place == Place::Host || all <= capacity);
-        let step = bytes.checked_add(GUARD).and_then(|bytes| bytes.checked_next_multiple_of(GUARD));
-        let next = step.and_then(|step| uses.next.checked_add(step)).filter(|next| *next < 1 << PLACE_SHIFT);
-        let Some(next) = next.filter(|_| fits) else {
-            return Err(oom(format!("{bytes} bytes do not fit on {place}: {used} of {capacity} bytes are in use")));
-        };
-        let addr = (index << PLACE_SHIFT) + uses.next;
-        uses.next = next;
-        uses.used += bytes;
-        drop(places);
-        let region = Region { addr, size: bytes };
-        let pages = (addr + bytes - 1) / PAGE - addr / PAGE + 1;
-        let pages = (0..pages).map(|_| Mutex::new(None)).collect();
-        write(&self.all).insert(addr, Arc::new(Segment { region, place, pages }));
-        Ok(addr)
+        let segment = self.new_segment(place, bytes)?;
+        let region = segment.region;
+        write(&self.all).insert(region.addr, View { region, segment });
+        Ok(region.addr)
     }
 
     fn free(&self, addr: u64) -> Result<()> {
-        let removed = write(&self.all).remove(&addr);
-        let Some(segment) = removed else {
-            return Err(not_found(format!("no allocation starts at {addr:#x}, or it was given back before")));
-        };
-        if let Some(uses) = lock(&self.places).get_mut(&segment.place) {
-            uses.used -= segment.region.size;
+        let mut all = write(&self.all);
+        match all.get(&addr) {
+            None => Err(not_found(format!("no allocation starts at {addr:#x}, or it was given back before"))),
+            Some(view) if view.is_mapping() => {
+                Err(para(format!("a block is mapped to {addr:#x}: it is unmapped, not given back")))
+            }
+            Some(view) => {
+                self.is_given_back(&view.segment);
+                all.remove(&addr);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     fn find(&self, addr: u64) -> Option<(Region, Place)> {
-        let segment = self.segment(addr, 0).ok()?;
-        Some((segment.region, segment.place))
+        let all = read(&self.all);
+        let (_, view) = all.range(..=addr).next_back()?;
+        view.region.holds(Region { addr, size: 0 }).then_some((view.region, view.segment.place))
     }
 
     fn copy(&self, dst: u64, src: u64, len: u64) -> Result<()> {
-        let (to, from) = (self.segment(dst, len)?, self.segment(src, len)?);
+        let ((to, dst), (from, src)) = (self.segment(dst, len)?, self.segment(src, len)?);
         BUFFER.with_borrow_mut(|buffer| {
             // Towards lower addresses from the front, towards higher ones from the back.
             let (step, backwards) = (PAGE, dst > src && dst - src < len);
@@ -294,7 +413,7 @@ impl Memory for Segments {
         let Some(len) = count.checked_mul(size) else {
             return Err(para(format!("a reduction of {count} elements is too large")));
         };
-        let (to, from) = (self.segment(dst, len)?, self.segment(src, len)?);
+        let ((to, dst), (from, src)) = (self.segment(dst, len)?, self.segment(src, len)?);
         BUFFER.with_borrow_mut(|buffer| {
             let mut at = 0;
             while at < len {
@@ -327,7 +446,7 @@ impl Memory for Segments {
     }
 
     fn fill(&self, dst: u64, value: u8, len: u64) -> Result<()> {
-        let to = self.segment(dst, len)?;
+        let (to, dst) = self.segment(dst, len)?;
         for (at, len) in Segments::pieces(dst, len) {
             let (page, from) = to.page(at);
             let mut page = lock(page);
@@ -339,17 +458,74 @@ impl Memory for Segments {
     }
 
     fn write(&self, dst: u64, bytes: &[u8]) -> Result<()> {
-        self.segment(dst, bytes.len() as u64)?.write(dst, bytes);
+        let (to, dst) = self.segment(dst, bytes.len() as u64)?;
+        to.write(dst, bytes);
         Ok(())
     }
 
     fn read(&self, src: u64, bytes: &mut [u8]) -> Result<()> {
-        self.segment(src, bytes.len() as u64)?.read(src, bytes);
+        let (from, src) = self.segment(src, bytes.len() as u64)?;
+        from.read(src, bytes);
         Ok(())
     }
 
     fn used(&self, place: Place) -> u64 {
         lock(&self.places).get(&place).map_or(0, |uses| uses.used)
+    }
+
+    fn capacity(&self) -> Option<u64> {
+        Some(self.capacity)
+    }
+
+    fn reserve(&self, bytes: u64) -> Result<u64> {
+        let mut reserved = lock(&self.reserved);
+        let next = bytes.checked_next_multiple_of(GRANULARITY).and_then(|bytes| {
+            let next = bytes.checked_add(GRANULARITY)?.checked_add(reserved.next)?;
+            (next < RESERVED).then_some(next)
+        });
+        let next = next.ok_or_else(|| oom(format!("there are not {bytes} bytes of addresses left to reserve")))?;
+        let addr = RESERVED + reserved.next;
+        reserved.next = next;
+        reserved.ranges.insert(addr, bytes);
+        Ok(addr)
+    }
+
+    fn unreserve(&self, addr: u64) -> Result<()> {
+        let removed = lock(&self.reserved).ranges.remove(&addr);
+        removed.map(|_| ()).ok_or_else(|| not_found(format!("nothing is reserved from {addr:#x} on")))
+    }
+
+    fn block(&self, place: Place, bytes: u64) -> Result<u64> {
+        let segment = self.new_segment(place, bytes)?;
+        let block = segment.region.addr;
+        lock(&self.blocks).insert(block, segment);
+        Ok(block)
+    }
+
+    fn free_block(&self, block: u64) -> Result<()> {
+        let removed = lock(&self.blocks).remove(&block);
+        let segment = removed.ok_or_else(|| not_found(format!("there is no block {block:#x}")))?;
+        self.is_given_back(&segment);
+        Ok(())
+    }
+
+    fn map(&self, addr: u64, block: u64) -> Result<()> {
+        let segment = lock(&self.blocks).get(&block).cloned();
+        let segment = segment.ok_or_else(|| not_found(format!("there is no block {block:#x}")))?;
+        let region = Region { addr, size: segment.region.size };
+        write(&self.all).insert(addr, View { region, segment });
+        Ok(())
+    }
+
+    fn unmap(&self, addr: u64) -> Result<()> {
+        let mut all = write(&self.all);
+        match all.get(&addr) {
+            Some(view) if view.is_mapping() => {
+                all.remove(&addr);
+                Ok(())
+            }
+            _ => Err(not_found(format!("nothing is mapped from {addr:#x} on"))),
+        }
     }
 }
 

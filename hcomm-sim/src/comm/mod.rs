@@ -40,9 +40,11 @@ mod context;
 mod core;
 mod engine;
 mod error;
+mod exchange;
 mod fault;
 mod group;
 mod handle;
+mod heap;
 mod kernel;
 mod launch;
 mod memory;
@@ -57,6 +59,8 @@ mod recover;
 mod stream;
 mod sync;
 mod thread;
+mod virtual_memory;
+mod window;
 
 pub use channel::{CCU_NOTIFIES, ChannelDesc, MAX_CHANNEL_MEMORIES, MAX_CHANNEL_NOTIFIES, MAX_CHANNELS, Protocol};
 pub use cluster::{Cluster, ClusterConfig};
@@ -65,7 +69,9 @@ pub use config::{CommConfig, Deterministic, Retry, Timeouts};
 pub use context::MAX_TAG;
 pub use error::{Code, CommError, Result, Waited};
 pub use fault::Fault;
-pub use handle::{ChannelHandle, CommHandle, EventHandle, MemHandle, StreamHandle, ThreadHandle};
+pub use handle::{
+    ChannelHandle, CommHandle, EventHandle, MemHandle, PhysicalHandle, StreamHandle, ThreadHandle, WindowHandle,
+};
 pub use launch::OpCall;
 pub use memory::{Memory, Place, Region, Segments};
 pub use monitor::{Counters, Entry, InUse, LostRecord, Snapshot};
@@ -78,3 +84,5 @@ pub use recover::StatePhase;
 pub use thread::{
     CommEngine, DedicatedThread, MAX_DEDICATED_NOTIFIES, MAX_EXPORT, MAX_THREAD_NOTIFIES, MAX_THREADS, Side,
 };
+pub use virtual_memory::GRANULARITY;
+pub use window::{deregister_all, register_all};

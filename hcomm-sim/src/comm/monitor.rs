@@ -81,6 +81,8 @@ totals! {
     timeouts,
     /// Puts, gets, sends and receives.
     one_sided,
+    /// Operators that ran through the HCCL buffer since their operands were in no symmetric windows.
+    fallbacks,
 }
 
 /// Adds one.
@@ -97,7 +99,7 @@ macro_rules! ones {
 ones! {
     completed completed, retried retries, parked waits_parked, lost lost_records,
     threads_made threads_made, channels_made channels_made, channels_reused channels_reused,
-    contexts_made contexts_made, contexts_reused contexts_reused, one_sided one_sided, recorded records, waited waits,
+    contexts_made contexts_made, contexts_reused contexts_reused, one_sided one_sided, fell_back fallbacks, recorded records, waited waits,
     queued tasks,
 }
 
@@ -152,6 +154,14 @@ pub struct InUse {
     pub streams: usize,
     /// Events (of the cluster).
     pub events: usize,
+    /// Symmetric windows.
+    pub windows: usize,
+    /// Ranges of addresses that are reserved, those of communicators included (of the cluster).
+    pub reservations: usize,
+    /// Physical memories (of the cluster).
+    pub physical: usize,
+    /// Mappings of these to addresses, those of communicators included (of the cluster).
+    pub mappings: usize,
     /// Bytes of memory, on all devices and the host (of the cluster), or of HCCL buffer and contexts.
     pub bytes: u64,
 }
@@ -177,6 +187,17 @@ pub(crate) enum Moment {
         algorithm: String,
         why: String,
     },
+    FellBack {
+        from: String,
+        to: String,
+        why: String,
+    },
+    Registered {
+        window: String,
+    },
+    Deregistered {
+        window: String,
+    },
     Suspended,
     Resumed,
     Destroyed,
@@ -194,6 +215,9 @@ impl Moment {
             Moment::Failed(error, waiting) => ("failed", format!("{error}; still waiting: {}", waiting.join(", "))),
             Moment::Retried { algorithm, attempt } => ("retried", format!("{algorithm}, attempt {attempt}")),
             Moment::NotRetried { algorithm, why } => ("not_retried", format!("{algorithm}: {why}")),
+            Moment::FellBack { from, to, why } => ("fell_back", format!("from {from} to {to}: {why}")),
+            Moment::Registered { window } => ("window_registered", window.clone()),
+            Moment::Deregistered { window } => ("window_deregistered", window.clone()),
             Moment::Suspended => ("suspended", String::new()),
             Moment::Resumed => ("resumed", String::new()),
             Moment::Destroyed => ("destroyed", String::new()),

@@ -15,6 +15,7 @@ use crate::comm::queue::{Action, Owned, Owner, Queue, QueueKind};
 use crate::comm::recover::Callbacks;
 use crate::comm::sync::{Mutex, lock};
 use crate::comm::thread::{Side, Threads};
+use crate::comm::window::Windows;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,6 +66,7 @@ pub(crate) struct RankState {
     pub(crate) channels: Mutex<Channels>,
     pub(crate) contexts: Mutex<Contexts>,
     pub(crate) memories: Mutex<Memories>,
+    pub(crate) windows: Mutex<Windows>,
     pub(crate) launches: Mutex<Launches>,
     /// Channels for one-sided operations, by peer.
     pub(crate) connected: Mutex<BTreeMap<u32, ChannelHandle>>,
@@ -101,6 +103,7 @@ impl RankState {
             channels: Mutex::default(),
             contexts: Mutex::default(),
             memories: Mutex::default(),
+            windows: Mutex::default(),
             launches: Mutex::default(),
             totals: Totals::default(),
             log: Mutex::default(),

@@ -11,7 +11,10 @@ use hcomm_core::product::Product;
 use hcomm_core::program::Program;
 use hcomm_core::shape::{Layout, Shape};
 use hcomm_core::spec::Spec;
-use hcomm_sim::comm::{Cluster, ClusterConfig, CommConfig, Communicator, OpCall, Result, StreamHandle, launch_all};
+use hcomm_sim::comm::{
+    Cluster, ClusterConfig, CommConfig, Communicator, OpCall, PhysicalHandle, Region, Result, StreamHandle,
+    WindowHandle, deregister_all, launch_all, register_all,
+};
 use hcomm_sim::{Inputs, value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +44,50 @@ pub(crate) struct Buffers {
     pub(crate) calls: Vec<OpCall>,
     inputs: Inputs,
     invocation: u64,
+    /// The windows that they are in, if the program is for such.
+    windows: Option<Windows>,
+}
+
+/// A symmetric window of all ranks over memory of its own.
+pub(crate) struct Windows {
+    pub(crate) handles: Vec<WindowHandle>,
+    pub(crate) regions: Vec<Region>,
+    /// What is mapped there, on A3.
+    physical: Vec<PhysicalHandle>,
+}
+
+impl Windows {
+    /// Of so many bytes at least.
+    pub(crate) fn new(rig: &Rig<'_>, bytes: u64) -> Windows {
+        let (mut regions, mut physical) = (Vec::new(), Vec::new());
+        for comm in &rig.comms {
+            let addr = match rig.cluster.product() {
+                Product::A3 => {
+                    let (addr, handle) = rig.cluster.map_new(comm.device(), bytes).unwrap();
+                    physical.push(handle);
+                    addr
+                }
+                _ => rig.cluster.alloc(comm.device(), bytes.max(1)).unwrap(),
+            };
+            regions.push(Region { addr, size: bytes.max(1) });
+        }
+        let handles = register_all(&rig.comms, &regions).unwrap();
+        Windows { handles, regions, physical }
+    }
+
+    pub(crate) fn free(self, rig: &Rig<'_>) {
+        deregister_all(&rig.comms, &self.handles).unwrap();
+        self.free_memory(rig);
+    }
+
+    pub(crate) fn free_memory(self, rig: &Rig<'_>) {
+        for (rank, region) in self.regions.iter().enumerate() {
+            match self.physical.get(rank) {
+                Some(physical) => rig.cluster.unmap_all(region.addr, *physical).unwrap(),
+                None => rig.cluster.memory().free(region.addr).unwrap(),
+            }
+        }
+    }
 }
 
 impl<'c> Rig<'c> {
@@ -67,11 +114,23 @@ impl<'c> Rig<'c> {
         let reduced = operator.reduces().then_some(reduce);
         let inputs = Inputs::new(seed, dtype, reduced, program.num_ranks());
         let size = u64::from(dtype.size());
+        let room = |buffer| {
+            let bytes = (0..program.num_ranks()).map(|rank| counts.elements(program, buffer, rank) * size);
+            bytes.max().unwrap_or(0).next_multiple_of(512)
+        };
+        let windows = (program.symmetric && program.num_ranks() > 1)
+            .then(|| Windows::new(self, room(Buffer::Input) + room(Buffer::Output)));
         let calls = (0..).zip(&self.comms).map(|(rank, comm)| {
             let bytes = |buffer| counts.elements(program, buffer, rank) * size;
             let (in_bytes, out_bytes) = (bytes(Buffer::Input), bytes(Buffer::Output));
-            let alloc = |bytes: u64| match bytes {
-                0 => 0,
+            let mut next = windows.as_ref().map(|windows| windows.regions[rank as usize].addr);
+            let mut alloc = |bytes: u64| match (bytes, &mut next) {
+                (0, _) => 0,
+                (_, Some(next)) => {
+                    let addr = *next;
+                    *next += bytes.next_multiple_of(512);
+                    addr
+                }
                 _ => self.cluster.alloc(comm.device(), bytes).unwrap(),
             };
             let (input, output) = match (in_place, counts) {
@@ -99,7 +158,8 @@ impl<'c> Rig<'c> {
             };
             OpCall { input, output, counts: counts.clone(), dtype, reduce }
         });
-        let buffers = Buffers { calls: calls.collect(), inputs, invocation: 0 };
+        let calls = calls.collect();
+        let buffers = Buffers { calls, inputs, invocation: 0, windows };
         buffers.fill(self, program);
         buffers
     }
@@ -212,6 +272,9 @@ impl Buffers {
     }
 
     pub(crate) fn free(self, rig: &Rig<'_>) {
+        if let Some(windows) = self.windows {
+            return windows.free(rig);
+        }
         let memory = rig.cluster.memory();
         for call in &self.calls {
             let mut starts: Vec<u64> = [call.input, call.output]

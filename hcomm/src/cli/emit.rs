@@ -6,7 +6,7 @@ use std::fs;
 use hcomm_emit::{EmitError, Options};
 use serde_json::json;
 
-use super::args::{Emit as Command, EngineArg, Kernel};
+use super::args::{Emit as Command, Kernel};
 use super::report::{self, Style};
 use super::{Answer, Failure, select};
 use crate::diag::{Code, Diagnostic};
@@ -14,11 +14,8 @@ use crate::spec::Spec;
 
 pub(super) fn emit(library: &[&Spec<'static>], command: &Command, json: bool, style: Style) -> Result<Answer, Failure> {
     let spec = select::algorithm(library, &command.algorithm)?;
-    select::engine(spec, &Kernel { engine: command.engine, blocks: None, double_buffer: false })?;
-    if command.engine == EngineArg::Aiv {
-        return Err(Failure::Usage("`--engine aiv` is not emitted yet: `--engine ai-cpu` is".into()));
-    }
-    let options = Options { product: command.product, fuse: command.fuse };
+    let engine = select::engine(spec, &Kernel { engine: command.engine, blocks: None, double_buffer: false })?;
+    let options = Options { engine, product: command.product, fuse: command.fuse };
     let files = hcomm_emit::package(spec, &options).map_err(|EmitError { message, at }| {
         report::failure(spec.file, &[Diagnostic::new(Code::H402, message, at)], style)
     })?;
@@ -30,7 +27,7 @@ pub(super) fn emit(library: &[&Spec<'static>], command: &Command, json: bool, st
     let out = command.out.display();
     if json {
         let names: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
-        let value = json!({ "algorithm": spec.snake, "engine": "ai-cpu", "out": out.to_string(), "files": names });
+        let value = json!({ "algorithm": spec.snake, "engine": engine.name(), "out": out.to_string(), "files": names });
         return Ok(Answer { text: format!("{value:#}\n"), holds: true });
     }
     let mut text = format!("{}: {} files in {out}\n", spec.snake, files.len());

@@ -74,8 +74,12 @@ impl DataPlane {
         if to_there.any(|channel| channel.protocol.maps_memory() && channel.theirs.lets(region)) {
             return Ok(());
         }
+        drop(channels);
+        if at.rank.has_mapped(device, region) {
+            return Ok(());
+        }
         Err(para(format!(
-            "{region} are on device {device}, and no channel of {} (device {}) maps them",
+            "{region} are on device {device}, and no channel or symmetric window of {} (device {}) maps them",
             at.rank.who(),
             at.rank.device
         )))
@@ -97,7 +101,9 @@ impl DataPlane {
         if theirs.addr == 0 {
             return Err(null("the address at the peer is null"));
         }
-        channel.check_remote(theirs)?;
+        if !at.rank.reaches(channel.peer, theirs) {
+            channel.check_remote(theirs)?;
+        }
         match self.find(mine)? {
             Place::Device(device) if device != at.rank.device => Err(para(format!(
                 "{mine} are on device {device}, and {} is on device {}",

@@ -29,7 +29,7 @@ pub const DEFAULT_NOTIFY_TIMEOUT: u32 = 1836;
 /// [`batch_end`](DataPlane::batch_end), which is what launches them.
 #[derive(Debug)]
 pub struct DataPlane {
-    core: Arc<Core>,
+    pub(crate) core: Arc<Core>,
     side: Side,
     timeout: u32,
     batch: Option<Batch>,

@@ -1,0 +1,174 @@
+//! Emitted packages compile, ask for the resources that were counted, and their kernels queue the program: host side and
+//! kernel run on an interface that prints what it is told.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::{fs, process::Command};
+
+use hcomm_core::instance::instantiate;
+use hcomm_core::lower::{aicpu, fuse};
+use hcomm_core::product::Product;
+use hcomm_core::resources;
+use hcomm_core::shape::{Layout, Shape};
+use hcomm_core::sizes::Rounds;
+use hcomm_core::spec::{Engine, Spec, Verify};
+use hcomm_emit::Options;
+
+fn library(name: &str) -> &'static Spec<'static> {
+    hcomm_algos::LIBRARY.iter().find(|spec| spec.snake == name).copied().unwrap()
+}
+
+fn headers() -> Vec<String> {
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("hcomm-abi/include");
+    vec![format!("-I{}", include.display())]
+}
+
+/// Writes a package into a folder and returns the names of its C++ files.
+fn write(folder: &Path, spec: &Spec<'_>, options: &Options) -> Vec<String> {
+    let mut sources = Vec::new();
+    for (path, text) in hcomm_emit::package(spec, options).unwrap() {
+        let file = folder.join(&path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+        if path.ends_with(".cc") {
+            sources.push(path);
+        }
+    }
+    sources
+}
+
+fn flags(kernel: &str) -> Vec<String> {
+    let mut flags = headers();
+    flags.extend(["inc", "common", "op_host", "op_kernel_aicpu", "."].map(|folder| format!("-I{folder}")));
+    flags.extend([format!("-DFAKE_KERNEL={kernel}"), "-DHCOMM_OP_VENDOR=\"cust\"".to_owned()]);
+    flags
+}
+
+/// A package with the interface that prints, as a program.
+fn driver(spec: &Spec<'static>, options: &Options) -> PathBuf {
+    let folder = support::folder(&format!("package_{}{}", spec.snake, if options.fuse { "_fused" } else { "" }));
+    let mut files = write(&folder, spec, options);
+    let mut objects = files.clone();
+    for (name, text) in [
+        ("fake_hcomm.h", include_str!("cpp/fake_hcomm.h")),
+        ("fake_hcomm.cc", include_str!("cpp/fake_hcomm.cc")),
+        ("package_driver.cc", include_str!("cpp/package_driver.cc")),
+    ] {
+        fs::write(folder.join(name), text).unwrap();
+        if name.ends_with(".cc") {
+            files.push(name.into());
+            objects.push(name.into());
+        }
+    }
+    support::compile(&folder, &files, &flags(&format!("HcommOp{}", spec.name)));
+    // The test program has a `main` of its own.
+    objects.retain(|file| file != "testcase/main.cc");
+    let objects: Vec<String> = objects.iter().map(|file| format!("{file}.o")).collect();
+    let output = Command::new("g++").args(&objects).args(["-o", "driver"]).current_dir(&folder).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    folder.join("driver")
+}
+
+/// What the kernel queues is the program, between the start and the finish, and what the host acquires is what was counted.
+fn compare(name: &str, fused: bool) {
+    let spec = library(name);
+    let driver = driver(spec, &Options { engine: Engine::AiCpu, product: Product::A950, fuse: fused });
+    let layouts: Vec<Layout> = match spec.headers.verify {
+        Verify::Ranks(..) => [2, 3, 8].into_iter().filter_map(Layout::flat).collect(),
+        Verify::Layouts(layouts) => layouts.iter().take(5).copied().collect(),
+    };
+    let (mut input, mut wants) = (String::new(), Vec::new());
+    for layout in layouts {
+        let mut roles = Some(Shape::first_roles(layout));
+        while let Some(shape) = roles {
+            roles = shape.next_roles(spec.operator);
+            let Ok(instance) = instantiate(spec, &shape) else { continue };
+            let mut program = aicpu::lower(&instance);
+            for (count, element) in [(7, 4), (3001, 2)] {
+                let counts = support::counts(&program, count);
+                let buffer = 128 * 4 * u64::from(program.scratch.max(1)) + 5;
+                let rounds = Rounds::new(&program, counts.clone(), element, buffer).unwrap();
+                if fused {
+                    fuse::fuse_notify(&mut program, Product::A950).unwrap();
+                }
+                for rank in 0..shape.ranks() {
+                    input += &support::case(&program, &counts, (element, buffer), rank);
+                    let need = resources::of_rank(spec, &shape, rank).unwrap();
+                    let mut want = support::expected(&program, &rounds, rank);
+                    want[0].insert(0, "start".into());
+                    want[0].push("finish 0".into());
+                    wants.push((
+                        format!("{name} on {layout}, root {}, count {count}, rank {rank}", shape.root),
+                        want,
+                        need,
+                    ));
+                }
+            }
+        }
+    }
+    let output = support::run(&driver, &input);
+    let mut found = output.split("end\n");
+    for (what, want, need) in &wants {
+        let text = found.next().unwrap();
+        let mut parts = text.split("done 0\n");
+        for call in 0..2 {
+            let have = support::by_thread(parts.next().unwrap(), want.len());
+            for (thread, (have, want)) in have.iter().zip(want).enumerate() {
+                assert_eq!(have, want, "{what}, call {call}, thread {thread}");
+            }
+            assert_eq!(have.len(), want.len(), "{what}");
+        }
+        // Threads, contexts and, if there are peers, channels: acquired once, by the first call.
+        let channels = if need.channels > 0 { need.notify_num_per_channel.max(3) } else { 0 };
+        let once = if need.channels > 0 { 4 } else { 3 };
+        let resources = format!(
+            "resources {} {} {} {channels} {once}\n",
+            need.threads,
+            need.notify_num_per_thread + 1,
+            need.channels
+        );
+        assert_eq!(parts.next(), Some(resources.as_str()), "{what}");
+    }
+    assert_eq!(found.next(), Some(""));
+}
+
+#[test]
+fn pipeline_all_reduce() {
+    compare("pipeline_all_reduce", false);
+}
+
+#[test]
+fn hierarchical_all_to_all_v() {
+    compare("hierarchical_all_to_all_v", false);
+}
+
+#[test]
+fn writes_with_notify() {
+    compare("nhr_reduce_scatter", true);
+}
+
+#[test]
+#[cfg_attr(not(feature = "sweep"), ignore = "many packages: run with --features sweep")]
+fn more_packages() {
+    for name in [
+        "mesh_all_gather",
+        "one_shot_all_reduce",
+        "nhr_broadcast",
+        "rhd_reduce",
+        "mesh_reduce_scatter_v",
+        "hierarchical_scatter",
+        "hierarchical_gather",
+        "grouped_mesh_all_to_all",
+        "read_send_recv",
+        "mesh_barrier",
+        "ring_all_gather_v",
+        "pairwise_all_to_all_vc",
+        "mesh_all_to_all_v",
+        "pairwise_batch_send_recv",
+        "ahc_all_gather",
+    ] {
+        compare(name, false);
+    }
+}

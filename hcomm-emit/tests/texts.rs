@@ -1,0 +1,72 @@
+//! What is emitted, to be read.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use hcomm_core::product::Product;
+use hcomm_core::spec::{Engine, Spec};
+use hcomm_emit::{Options, Package};
+
+fn library(name: &str) -> &'static Spec<'static> {
+    hcomm_algos::LIBRARY.iter().find(|spec| spec.snake == name).copied().unwrap()
+}
+
+fn package(name: &str) -> Package {
+    hcomm_emit::package(library(name), &Options { engine: Engine::AiCpu, product: Product::A950, fuse: false }).unwrap()
+}
+
+fn file(package: &Package, path: &str) -> String {
+    package.iter().find(|(name, _)| name == path).map(|(_, text)| text.clone()).unwrap_or_else(|| panic!("{path}"))
+}
+
+#[test]
+fn schedules() {
+    for name in
+        ["mesh_all_gather", "nhr_all_gather", "ahc_all_reduce", "pipeline_all_reduce", "hierarchical_all_to_all_v"]
+    {
+        let class = hcomm_emit::class(library(name)).unwrap();
+        insta::assert_snapshot!(name, format!("{}\n{}", class.header, class.source));
+    }
+}
+
+#[test]
+fn what_is_particular_to_a_package() {
+    let package = package("nhr_broadcast");
+    insta::assert_snapshot!(package.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join("\n"));
+    for (name, path) in [
+        ("header", "inc/hccl_nhr_broadcast.h"),
+        ("entry", "op_host/nhr_broadcast_entry.cc"),
+        ("operator", "common/operator.h"),
+        ("readme", "README.md"),
+        ("registration", "op_kernel_aicpu/libnhr_broadcast_aicpu_kernel.json"),
+        ("protocols", "op_host/protocols.h"),
+    ] {
+        insta::assert_snapshot!(name, file(&package, path));
+    }
+}
+
+/// Every algorithm is emitted, nothing is left to be filled in, lines are not too long, and no text is empty.
+#[test]
+fn the_library() {
+    for spec in hcomm_algos::LIBRARY {
+        for (path, text) in package(spec.snake) {
+            assert!(text.len() > 40, "{}: {path}", spec.snake);
+            let left = text.split('@').skip(1).step_by(1).find(|word| {
+                let word = word.split(|c: char| !c.is_ascii_uppercase() && c != '_').next().unwrap_or("");
+                word.len() > 3 && text.contains(&format!("@{word}@"))
+            });
+            assert_eq!(left, None, "{}: {path}", spec.snake);
+            if path.ends_with(".cc") || path.ends_with(".h") {
+                let long = text.lines().find(|line| line.chars().count() > 150);
+                assert_eq!(long, None, "{}: {path}", spec.snake);
+            }
+        }
+    }
+}
+
+#[test]
+fn fused_operations_are_for_the_950() {
+    let error = hcomm_emit::package(
+        library("mesh_all_gather"),
+        &Options { engine: Engine::AiCpu, product: Product::A3, fuse: true },
+    );
+    insta::assert_snapshot!(error.unwrap_err());
+}
