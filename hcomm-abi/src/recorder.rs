@@ -369,12 +369,6 @@ impl Notes {
     }
 }
 
-unsafe extern "C" {
-    fn atexit(callback: extern "C" fn()) -> i32;
-    fn fflush(stream: *mut std::ffi::c_void) -> i32;
-    fn _exit(status: i32) -> !;
-}
-
 /// The status that the process ends with if its calls were found at fault and nothing else has been said.
 const FAULTS: i32 = 86;
 
@@ -384,8 +378,8 @@ extern "C" fn tell_at_exit() {
         // SAFETY: both take nothing of ours; a null stream is all streams. What was printed is written out before the
         // process is ended with a status of ours: that of `main` cannot be read here.
         unsafe {
-            fflush(std::ptr::null_mut());
-            _exit(FAULTS);
+            libc::fflush(std::ptr::null_mut());
+            libc::_exit(FAULTS);
         }
     }
 }
@@ -393,7 +387,7 @@ extern "C" fn tell_at_exit() {
 /// Lets what is left be told when the process ends.
 pub(crate) fn at_exit() {
     // SAFETY: the function lives as long as the library, which is never unloaded: its threads run until the end.
-    let result = unsafe { atexit(tell_at_exit) };
+    let result = unsafe { libc::atexit(tell_at_exit) };
     if result != 0 {
         crate::log::warn("atexit", "refused: what is wrong is told only when communicators are destroyed");
     }
