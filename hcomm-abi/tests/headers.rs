@@ -75,7 +75,7 @@ fn table() -> String {
     let mut table = String::new();
     for (header, functions) in declared() {
         let list = |offered: bool| {
-            let chosen = functions.iter().filter(|function| !not_offered.contains(function.as_str()) == offered);
+            let chosen = functions.iter().filter(|function| not_offered.contains(function.as_str()) != offered);
             let words: Vec<String> = chosen.map(|function| format!("`{function}`")).collect();
             if words.is_empty() { "–".to_owned() } else { words.join(", ") }
         };
