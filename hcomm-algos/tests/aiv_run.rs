@@ -15,6 +15,8 @@ use hcomm_core::shape::{Layout, Shape};
 use hcomm_core::spec::Engine;
 use hcomm_sim::{Config, Schedule, aiv::run};
 
+const SWEEP: bool = cfg!(feature = "sweep");
+
 /// Every algorithm for AIV at these rank counts, or on the layouts that it names up to the largest of them, with the
 /// last role of each.
 fn instances(ranks: &[u32]) -> Vec<Instance> {
@@ -99,6 +101,8 @@ fn holds_on_any_number_of_blocks_for_any_count() {
     }
 }
 
+const COUNTS: &[u64] = if SWEEP { &[0, 1, 2, 31, 32, 33, 127, 1003, 4096] } else { &[0, 1, 33, 1003] };
+
 #[test]
 fn one_shot_and_two_shot_hold_on_any_number_of_blocks_for_any_count() {
     for name in ["one_shot_all_reduce", "two_shot_all_reduce", "mesh_all_gather", "ring_all_reduce"] {
@@ -107,8 +111,8 @@ fn one_shot_and_two_shot_hold_on_any_number_of_blocks_for_any_count() {
             let lanes = aiv::lanes(&instance);
             for blocks in [1, 2, lanes + 1, lanes + 2, 2 * lanes + 1, MAX_BLOCKS] {
                 let program = aiv::lower(&instance, blocks).unwrap();
-                for count in [0, 1, 2, 31, 32, 33, 127, 1003, 4096] {
-                    for dtype in [DataType::Int8, DataType::Bf16, DataType::Fp32] {
+                for &count in COUNTS {
+                    for dtype in [DataType::Int8, DataType::Fp32] {
                         holds(&program, count, config(dtype).repeat(2));
                     }
                 }
@@ -133,6 +137,54 @@ fn holds_in_several_launches_and_calls_in_any_order() {
             let in_place = !matches!(operator, Operator::AllToAll | Operator::SendRecv | Operator::Barrier);
             if in_place && operator.counts() == CountsBy::All {
                 holds(&program, 303, config.in_place(true).schedule(Schedule::Random { seed: 7 }));
+            }
+        }
+    }
+}
+
+/// The whole library on every number of blocks that makes a difference: fewer than lanes, one each, one more, shared with
+/// and without a rest, all cores.
+#[test]
+fn the_library_holds_on_split_blocks() {
+    let ranks: &[u32] = if SWEEP { &[2, 3, 4, 5, 6, 7, 8, 9] } else { &[3] };
+    let seeds = if SWEEP { 3 } else { 1 };
+    for instance in instances(ranks) {
+        let lanes = aiv::lanes(&instance);
+        let mut all = vec![lanes + 2, 2 * lanes, 3 * lanes + 1, MAX_BLOCKS - 1];
+        if SWEEP {
+            all.extend([
+                1,
+                2,
+                lanes.saturating_sub(1),
+                lanes,
+                lanes + 1,
+                2 * lanes + 1,
+                5 * lanes,
+                7,
+                13,
+                31,
+                MAX_BLOCKS,
+            ]);
+        }
+        all.iter_mut().for_each(|blocks| *blocks = (*blocks).clamp(1, MAX_BLOCKS));
+        all.sort_unstable();
+        all.dedup();
+        for blocks in all {
+            let program = aiv::lower(&instance, blocks).unwrap();
+            let program = if blocks % 2 == 0 { program.on(Product::A3).double_buffered() } else { program };
+            // Several launches of cells that have something for every part, and an odd rest.
+            let cell = 32 * u64::from(blocks).next_multiple_of(4);
+            let config = config(DataType::Int16).hccl_buffer(u64::from(program.frame.scratch.max(1)) * cell).repeat(2);
+            let counts = if SWEEP { vec![1, 77, 3 * cell + 1] } else { vec![cell + 1] };
+            for count in counts {
+                holds(&program, count, config.clone());
+                for seed in 0..seeds {
+                    holds(&program, count, config.clone().schedule(Schedule::Random { seed }));
+                }
+            }
+            if SWEEP {
+                let found = aiv::check(&program, &aiv::Options::default());
+                assert!(found.is_empty(), "{} on {blocks} blocks: {found:#?}", instance.algorithm);
             }
         }
     }

@@ -168,6 +168,7 @@ pub fn instantiate(spec: &Spec<'_>, shape: &Shape) -> Result<Instance, Vec<Diagn
                     }
                     _ => {
                         total += tasks.len();
+                        tasks.shrink_to_fit();
                         all.push(tasks);
                         continue;
                     }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use hcomm_algos::LIBRARY;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::instance::instantiate;
-use hcomm_core::lower::aicpu::lower;
+use hcomm_core::lower::aicpu::lower_owned;
 use hcomm_core::shape::{Layout, Shape};
 use hcomm_sim::Config;
 use hcomm_sim::cluster::Cluster;
@@ -22,8 +22,7 @@ fn main() -> Result<(), String> {
     let cluster = Cluster::preset(cluster).ok_or("no such preset")?;
     let start = Instant::now();
     let instance = instantiate(spec, &Shape::new(layout)).map_err(|faults| format!("{faults:?}"))?;
-    let program = lower(&instance);
-    drop(instance);
+    let program = lower_owned(instance);
     let lowered = start.elapsed();
     let prepared =
         Prepared::new(&program, &cluster, DataType::Fp32, ReduceOp::Sum).map_err(|error| error.to_string())?;

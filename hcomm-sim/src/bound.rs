@@ -93,12 +93,12 @@ pub fn bound<'p>(program: impl Into<AnyProgram<'p>>, counts: &Counts, element: u
                     None => group.start,
                     Some(_) => groups.iter().position(|other| other == group).unwrap_or_default() as u32,
                 };
-                take(latency, bytes / gbps, format!("{bytes} bytes {way} {what} {number} at {gbps:.1} GB/s"));
+                take(latency, bytes / gbps, format!("{} {way} {what} {number} at {gbps:.1} GB/s", amount(bytes)));
             }
         }
         let total = needs.total(groups.len());
         if total > 0.0 && capacity > 0.0 {
-            take(latency, total / capacity, format!("{total} bytes between {what}s at {capacity:.1} GB/s in all"));
+            take(latency, total / capacity, format!("{} between {what}s at {capacity:.1} GB/s in all", amount(total)));
         }
     }
     let engine = &cluster.engine;
@@ -107,10 +107,26 @@ pub fn bound<'p>(program: impl Into<AnyProgram<'p>>, counts: &Counts, element: u
     if reductions > 0.0 {
         take(0.0, reductions, "reductions, shared by all ranks".into());
     }
-    if program.num_ranks() == 1 && needs.copies() > 0.0 {
-        take(starts.local, needs.copies() / engine.local_copy, "the copy of the input".into());
+    // Every byte of an output is written once: by a copy within the rank, or by a transfer into it.
+    let into = latency(cluster, layout, None, false, &starts).unwrap_or(f64::INFINITY);
+    for rank in 0..program.num_ranks() {
+        let bytes = needs.output(rank);
+        let links = capacity_of(cluster, layout, None, &(rank..rank + 1));
+        if bytes > 0.0 {
+            let gbps = engine.local_copy + links;
+            take(starts.local.min(into), bytes / gbps, format!("{} to write on rank {rank}", amount(bytes)));
+        }
     }
     best
+}
+
+/// Bytes, for people: to the byte where there are few, and in MB of 10^6 as rates are.
+fn amount(bytes: f64) -> String {
+    match bytes {
+        _ if bytes < 1e5 => format!("{bytes} bytes"),
+        _ if bytes < 1e9 => format!("{:.3} MB", bytes / 1e6),
+        _ => format!("{:.3} GB", bytes / 1e9),
+    }
 }
 
 /// What it costs to start things on an engine.
@@ -303,9 +319,9 @@ impl Needs<'_> {
         bytes * (f64::from(ranks) - 1.0)
     }
 
-    /// Bytes that a single rank must copy.
-    fn copies(&self) -> f64 {
-        let slots = self.program.operator.output_slots(&self.program.shape, 0);
-        (0..slots).map(|slot| self.slot(Buffer::Output, 0, slot)).sum()
+    /// Bytes of a rank's output.
+    fn output(&self, rank: u32) -> f64 {
+        let slots = self.program.operator.output_slots(&self.program.shape, rank);
+        (0..slots).map(|slot| self.slot(Buffer::Output, rank, slot)).sum()
     }
 }

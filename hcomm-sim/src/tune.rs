@@ -206,27 +206,23 @@ fn programs(question: &Question<'_>, left_out: &mut Vec<(String, String)>) -> Ve
                 continue;
             }
         };
-        for engine in engines.iter().filter(|engine| spec.offers(**engine)) {
-            let lowered = match engine {
-                Engine::AiCpu => {
-                    let program = aicpu::lower(&instance);
-                    let admitted = cluster.product.admits(&program, *dtype, *reduce);
-                    let overrun = || Limits::of(question.release).program_overrun(&program, None);
-                    match admitted.err().or_else(overrun) {
-                        None => Ok(Lowered::Threads(program)),
-                        Some(fault) => Err(fault),
-                    }
-                }
-                Engine::Aiv => aiv::lower_default(&instance).and_then(|program| {
-                    let program = program.on(cluster.product);
-                    aiv::admits(cluster.product, &program, *dtype, *reduce).map(|()| Lowered::Blocks(program))
-                }),
-            };
-            match lowered {
-                Ok(program) => programs.push(program),
-                Err(fault) if *engine == Engine::Aiv => left_out.push((format!("{name} on aiv"), fault.message)),
-                Err(fault) => left_out.push((name.clone(), fault.message)),
+        let wants = |engine: Engine| engines.contains(&engine) && spec.offers(engine);
+        let kernel = wants(Engine::Aiv).then(|| {
+            let program = aiv::lower_default(&instance)?.on(cluster.product);
+            aiv::admits(cluster.product, &program, *dtype, *reduce).map(|()| program)
+        });
+        if wants(Engine::AiCpu) {
+            let program = aicpu::lower_owned(instance);
+            let admitted = cluster.product.admits(&program, *dtype, *reduce);
+            match admitted.err().or_else(|| Limits::of(question.release).program_overrun(&program, None)) {
+                None => programs.push(Lowered::Threads(program)),
+                Some(fault) => left_out.push((name.clone(), fault.message)),
             }
+        }
+        match kernel {
+            Some(Ok(program)) => programs.push(Lowered::Blocks(program)),
+            Some(Err(fault)) => left_out.push((format!("{name} on aiv"), fault.message)),
+            None => {}
         }
     }
     programs

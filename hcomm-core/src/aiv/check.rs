@@ -2,7 +2,7 @@
 
 use super::pipes::Pipes;
 use super::program::{Copy, Flag, Op, OpKind, Program};
-use super::translate::translate;
+use super::translate::{translate, translate_loose};
 use super::{MAX_BLOCKS, MAX_STEPS, flags, resident, words};
 use crate::check;
 use crate::diag::{Code, Diagnostic};
@@ -37,12 +37,23 @@ fn all(
     options: &Options,
     of_threads: impl Fn(&crate::program::Program) -> check::Report,
 ) -> check::Report {
-    let found = structure(program);
+    let (found, loose) = structure(program);
     if !found.is_empty() {
-        return check::Report { diagnostics: found, in_place: Vec::new() };
+        let mut diagnostics = found;
+        diagnostics.extend(loose);
+        diagnostics.sort_by_key(|diagnostic| (diagnostic.at.is_none(), diagnostic.at));
+        return check::Report { diagnostics, in_place: Vec::new() };
     }
-    let threads = translate(program);
+    let mut threads = translate(program);
     let mut report = of_threads(&threads);
+    if report.diagnostics.is_empty() && !loose.is_empty() {
+        // It does what it should if copies stay where they stand. What nothing keeps there may move.
+        let moving = translate_loose(program).map(|threads| (of_threads(&threads), threads));
+        match moving.filter(|(report, _)| report.diagnostics.is_empty()) {
+            Some(both) => (report, threads) = both,
+            None => return check::Report { diagnostics: loose, in_place: Vec::new() },
+        }
+    }
     let of_blocks = |all: Vec<Diagnostic>| -> Vec<Diagnostic> {
         all.into_iter().map(|one| words::of_blocks(one, program.parts)).collect()
     };
@@ -60,11 +71,11 @@ fn all(
     report
 }
 
-/// Faults of the kernel itself, before anything else relies on it.
-fn structure(program: &Program) -> Vec<Diagnostic> {
+/// Faults of the kernel itself, before anything else relies on it; and where barriers are missing, which may be no fault.
+fn structure(program: &Program) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
     let found = whole(program);
     if !found.is_empty() {
-        return found.into_iter().map(|(code, message)| Diagnostic::new(code, message, None)).collect();
+        return (found.into_iter().map(|(code, message)| Diagnostic::new(code, message, None)).collect(), Vec::new());
     }
     let mut findings = Findings { program, found: Vec::new() };
     for (rank, blocks) in (0..).zip(&program.ranks) {
@@ -75,7 +86,8 @@ fn structure(program: &Program) -> Vec<Diagnostic> {
     }
     let mut found = findings.found;
     found.sort_by_key(|diagnostic| (diagnostic.at.is_none(), diagnostic.at));
-    found
+    // Before any translation, nothing else is told with this code.
+    found.into_iter().partition(|diagnostic| diagnostic.code != Code::H201)
 }
 
 /// The numbers that are not an operation's.
@@ -284,9 +296,8 @@ impl<'p> Walk<'p> {
             fault(Code::H402, message, "let the tail go by DataCopyPad");
         }
         if self.pipes.before_copy(copy) {
-            let message =
-                format!("block {} of rank {rank}: the copy may begin before what it follows is over", self.block);
-            fault(Code::H201, message, BARRIER);
+            let (block, before) = (self.block, self.pipes.what_is_before(copy));
+            fault(Code::H201, format!("block {block} of rank {rank}: the copy may begin before {before}"), BARRIER);
         }
         self.pipes.copy(copy);
     }

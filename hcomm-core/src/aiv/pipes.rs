@@ -24,6 +24,15 @@ impl Pipes {
         self.met || self.writes(copy.src, copy.len) || self.writes(copy.dst, copy.len)
     }
 
+    /// What the copy needs a barrier for.
+    pub(super) fn what_is_before(&self, copy: &Copy) -> &'static str {
+        match (self.met, self.writes(copy.src, copy.len)) {
+            (true, _) => "the wait or SyncAll before it is over",
+            (false, true) => "the copy that writes what it reads is over",
+            (false, false) => "the copy that writes to the same chunk is over",
+        }
+    }
+
     /// Whether a copy under way writes one of the chunks.
     fn writes(&self, first: Gm, len: u32) -> bool {
         let (start, end) = (first.cell.chunk, first.cell.chunk.saturating_add(len));

@@ -22,11 +22,15 @@ const fn reduced(product: Product) -> &'static [DataType] {
     }
 }
 
-/// Where memory semantics end: with the server on A2, and with the superpod on A3 and the 950.
-fn scope(product: Product) -> (fn(&Layout, u32) -> u32, &'static str) {
+/// Where memory semantics end, with the server on A2 and with the superpod on A3 and the 950: which one every rank is in,
+/// and what it is called.
+fn scope(product: Product, layout: &Layout) -> (Vec<u32>, &'static str) {
+    let node = |rank: u32| layout.place(rank).0;
     match product {
-        Product::A2 => (|layout, rank| layout.place(rank).0, "server"),
-        Product::A3 | Product::A950 => (|layout, rank| layout.pod_of(layout.place(rank).0), "superpod"),
+        Product::A2 => ((0..layout.ranks()).map(node).collect(), "server"),
+        Product::A3 | Product::A950 => {
+            ((0..layout.ranks()).map(|rank| layout.pod_of(node(rank))).collect(), "superpod")
+        }
     }
 }
 
@@ -36,12 +40,12 @@ fn scope(product: Product) -> (fn(&Layout, u32) -> u32, &'static str) {
 ///
 /// H402 with the rule.
 pub fn admits_layout(product: Product, layout: &Layout) -> Result<(), Diagnostic> {
-    let (within, rule) = scope(product);
-    match (1..layout.ranks()).find(|rank| within(layout, *rank) != within(layout, 0)) {
+    let (within, rule) = scope(product, layout);
+    match (0..).zip(&within).find(|(_, place)| **place != within[0]) {
         None => Ok(()),
-        Some(rank) => {
+        Some((rank, _)) => {
             let message = format!(
-                "AIV reaches peers inside one {rule} only on {product}, and rank {rank} is in another {rule} than rank 0"
+                "AIV on {product} reaches peers inside one {rule} only, and rank {rank} is in another {rule} than rank 0"
             );
             let help = format!("use the engine ai-cpu, or the ranks of one {rule}");
             Err(Diagnostic::new(Code::H402, message, None).with_help(help))
@@ -58,9 +62,10 @@ pub fn admits_layout(product: Product, layout: &Layout) -> Result<(), Diagnostic
 pub fn admits_kernel(product: Product, program: &Program) -> Result<(), Diagnostic> {
     let layout = &program.frame.shape.layout;
     let at = |op: &Op| program.frame.source.spans.get(op.at.index()).copied();
-    let (within, rule) = scope(product);
+    let (within, rule) = scope(product, layout);
     // A program from a file may name what is not there.
-    let apart = |a: u32, b: u32| a.max(b) < layout.ranks() && within(layout, a) != within(layout, b);
+    let place = |rank: u32| within.get(rank as usize);
+    let apart = |a: u32, b: u32| place(a).zip(place(b)).is_some_and(|(a, b)| a != b);
     for (rank, _, op) in program.ops() {
         let peer = match op.kind {
             OpKind::Copy(Copy { dst, src, .. }) => {
@@ -82,7 +87,7 @@ pub fn admits_kernel(product: Product, program: &Program) -> Result<(), Diagnost
         };
         if apart(rank, peer) {
             let message = format!(
-                "AIV reaches peers inside one {rule} only on {product}, and rank {peer} is in another {rule} than rank {rank}"
+                "AIV on {product} reaches peers inside one {rule} only, and rank {peer} is in another {rule} than rank {rank}"
             );
             let help = format!("use the engine ai-cpu, or the ranks of one {rule}");
             return Err(Diagnostic::new(Code::H402, message, at(op)).with_help(help).on(layout.ranks(), rank));

@@ -95,12 +95,13 @@ pub(super) fn check(program: &Program, cores: u32) -> Option<Diagnostic> {
     let (stuck, _) = running.iter().find(|(stuck, _)| launches[stuck.rank as usize].started < blocks)?;
     let op = program.ranks[stuck.rank as usize].blocks[stuck.block as usize].get(stuck.op)?;
     let started = launches[stuck.rank as usize].started;
+    let plural = if cores == 1 { "" } else { "s" };
     let message = format!(
-        "deadlock: rank {} has {cores} cores for {blocks} blocks: block {} keeps its core while it waits, and block {started} \
+        "deadlock: rank {} has {cores} core{} for {blocks} blocks: block {} keeps its core while it waits, and block {started} \
          has none",
-        stuck.rank, stuck.block
+        stuck.rank, plural, stuck.block
     );
     let at = program.frame.source.spans.get(op.at.index()).copied();
-    let help = format!("lower to {cores} blocks: lanes share blocks where there are fewer");
+    let help = format!("lower to {cores} block{plural}: lanes share blocks where there are fewer");
     Some(Diagnostic::new(Code::H101, message, at).with_help(help).on(program.num_ranks(), stuck.rank))
 }

@@ -15,7 +15,21 @@ use crate::program::{Op, OpKind, Program, RankProgram, Transfer};
 
 /// Lowers an instance to an AI CPU program, without product-specific operations.
 pub fn lower(instance: &Instance) -> Program {
-    let mut program = Program {
+    let ranks = instance.ranks.iter().map(|tasks| rank(tasks)).collect();
+    finish(frame(instance), ranks)
+}
+
+/// [`lower`] of an instance that is not needed any more: the tasks of a rank are gone when its operations are there, so
+/// that an instance of millions of tasks and its program are never in memory both.
+pub fn lower_owned(mut instance: Instance) -> Program {
+    let tasks = std::mem::take(&mut instance.ranks);
+    let ranks = tasks.into_iter().map(|tasks| rank(&tasks)).collect();
+    finish(frame(&instance), ranks)
+}
+
+/// All that is not what ranks do.
+fn frame(instance: &Instance) -> Program {
+    Program {
         algorithm: instance.algorithm.clone(),
         operator: instance.operator,
         shape: instance.shape,
@@ -25,8 +39,12 @@ pub fn lower(instance: &Instance) -> Program {
         symmetric: instance.symmetric,
         notifies: instance.notifies.clone(),
         source: instance.source.clone(),
-        ranks: instance.ranks.iter().map(|tasks| rank(tasks)).collect(),
-    };
+        ranks: Vec::new(),
+    }
+}
+
+fn finish(mut program: Program, ranks: Vec<RankProgram>) -> Program {
+    program.ranks = ranks;
     classes::assign(&mut program);
     program
 }
@@ -61,6 +79,8 @@ fn rank(tasks: &[Task]) -> RankProgram {
             _ => threads[task.lane as usize].extend(operation(&task.kind).map(|kind| Op { kind, at })),
         }
     }
+    // Programs are kept, and what they grew by is up to half of them.
+    threads.iter_mut().for_each(Vec::shrink_to_fit);
     RankProgram { threads }
 }
 

@@ -18,17 +18,12 @@ pub(super) fn assign(program: &mut Program) {
         return;
     }
     let mut cells: Vec<Vec<u32>> = vec![vec![UNKNOWN; program.scratch as usize]; program.ranks.len()];
-    let mut lowered: Vec<Vec<Vec<Op>>> = program
-        .ranks
-        .iter()
-        .map(|rank| rank.threads.iter().map(|ops| Vec::with_capacity(ops.len())).collect())
-        .collect();
+    // By rank and thread, and for each of its transfers in order: a program may have millions, and is not made twice.
+    let mut found: Vec<Vec<Found>> =
+        program.ranks.iter().map(|rank| rank.threads.iter().map(|_| Found::default()).collect()).collect();
     order::visit(program, |rank, thread, op| {
-        let out = &mut lowered[rank as usize][thread as usize];
-        let (Some(transfer), Some((to, from))) = (op.kind.transfer(), op.kind.sides(rank)) else {
-            out.push(*op);
-            return;
-        };
+        let (Some(transfer), Some((to, from))) = (op.kind.transfer(), op.kind.sides(rank)) else { return };
+        let found = &mut found[rank as usize][thread as usize];
         let class_of = |cells: &[Vec<u32>], owner: u32, cell: Cell, j: u32| match cell.buffer {
             Buffer::Scratch => cells[owner as usize][(cell.chunk + j) as usize],
             buffer => program.class_of(buffer, owner, cell.chunk + j),
@@ -53,12 +48,65 @@ pub(super) fn assign(program: &mut Program) {
                 }
             }
             let cell = |side: Cell| Cell { chunk: side.chunk + start, ..side };
-            let part = Transfer { dst: cell(transfer.dst), src: cell(transfer.src), len: j - start, class: first };
-            out.push(Op { kind: with_transfer(&op.kind, part), at: op.at });
+            if start == 0 {
+                found.classes.push(first);
+            }
+            if start > 0 || j < transfer.len {
+                let part = Transfer { dst: cell(transfer.dst), src: cell(transfer.src), len: j - start, class: first };
+                found.parts.push((found.classes.len() - 1, part));
+            }
         }
     });
-    for (rank, threads) in program.ranks.iter_mut().zip(lowered) {
-        rank.threads = threads;
+    for (rank, found) in program.ranks.iter_mut().zip(found) {
+        for (ops, found) in rank.threads.iter_mut().zip(found) {
+            found.apply(ops);
+        }
+    }
+}
+
+/// What was found out about the transfers of a thread.
+#[derive(Default)]
+struct Found {
+    /// The class of each.
+    classes: Vec<u32>,
+    /// Of those that are cut, the parts, each with the number of its transfer.
+    parts: Vec<(usize, Transfer)>,
+}
+
+impl Found {
+    fn apply(self, ops: &mut Vec<Op>) {
+        let mut classes = self.classes.into_iter();
+        if self.parts.is_empty() {
+            for op in ops.iter_mut() {
+                if let Some(transfer) = op.kind.transfer()
+                    && let Some(class) = classes.next()
+                {
+                    op.kind = with_transfer(&op.kind, Transfer { class, ..*transfer });
+                }
+            }
+            return;
+        }
+        let mut parts = self.parts.into_iter().peekable();
+        let mut number = 0;
+        let old = std::mem::take(ops);
+        ops.reserve_exact(old.len() + parts.len());
+        for op in old {
+            let (Some(transfer), Some(class)) =
+                (op.kind.transfer().copied(), op.kind.transfer().and_then(|_| classes.next()))
+            else {
+                ops.push(op);
+                continue;
+            };
+            let mut is_whole = true;
+            while let Some((_, part)) = parts.next_if(|(of, _)| *of == number) {
+                ops.push(Op { kind: with_transfer(&op.kind, part), at: op.at });
+                is_whole = false;
+            }
+            if is_whole {
+                ops.push(Op { kind: with_transfer(&op.kind, Transfer { class, ..transfer }), at: op.at });
+            }
+            number += 1;
+        }
     }
 }
 

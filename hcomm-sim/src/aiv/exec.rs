@@ -9,7 +9,7 @@ use crate::bytes::verify::Verifier;
 use crate::config::Config;
 use crate::error::{Place, RunError};
 use crate::report::{Events, Misaligned, Moved, NotifyEvent, NotifyName, UninitialisedRead};
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Scheduler, Turn};
 use hcomm_core::aiv::{BLOCK_SIZE, Copy, OpKind, Tags};
 use hcomm_core::operator::Buffer;
 use hcomm_core::sizes::{Round, Rounds, Segment};
@@ -41,6 +41,42 @@ pub(crate) struct Engine<'p> {
     pub(crate) misaligned: Events<Misaligned>,
     /// Kept to be used again.
     read: Vec<u8>,
+    /// Is told of every access to memory.
+    observer: &'p mut dyn FnMut(Access),
+}
+
+/// An access of a copy to global memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The block, counted over all ranks, and its operation.
+    pub block: u32,
+    /// Which of its operations.
+    pub op: usize,
+    /// The round of the invocation, from 0.
+    pub round: u64,
+    /// From 0.
+    pub invocation: u64,
+    /// Whose memory.
+    pub rank: u32,
+    /// Which of it.
+    pub buffer: Buffer,
+    /// The first byte.
+    pub start: u64,
+    /// Bytes.
+    pub len: u64,
+    /// What is done to them.
+    pub touch: Touch,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// They are read.
+    Read,
+    /// They are replaced.
+    Write,
+    /// They are reduced into.
+    Reduce,
 }
 
 /// A block in a run.
@@ -51,15 +87,20 @@ pub(crate) struct Block {
     pub(crate) op: usize,
     /// Whether copies reduce.
     atomic: bool,
-    /// The copy that is under way, of several pieces.
-    copying: Option<Box<Pieces>>,
-    /// Pieces that were read before their copy's turn, as no barrier kept them.
-    early: VecDeque<InFlight>,
+    /// Where the pipes are: copies before this operation have been read, which may be ahead of the block, where no barrier
+    /// keeps them, or behind it.
+    taken: usize,
+    /// Whether copies reduce where the pipes are.
+    taken_atomic: bool,
     /// Pieces that were read and are to be written.
     in_flight: VecDeque<InFlight>,
-    /// Whether the scheduler holds the block's pipe.
-    pipe_held: bool,
+    /// Whether the scheduler holds the block's pipes: that which reads, that which writes the oldest piece, and that which
+    /// writes the newest.
+    held: [bool; PIPES],
 }
+
+/// Pipes of a block, each something that can happen at any time.
+const PIPES: usize = 3;
 
 /// What a block can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,19 +160,20 @@ pub(crate) struct Setup<'p> {
     pub(crate) verifier: Verifier<'p>,
     pub(crate) meter: Rc<Meter>,
     pub(crate) config: &'p Config,
+    pub(crate) observer: &'p mut dyn FnMut(Access),
 }
 
 impl<'p> Engine<'p> {
     pub(crate) fn new(plan: Plan<'p>, setup: Setup<'p>) -> Engine<'p> {
-        let Setup { rounds, repeat, mut space, verifier, meter, config } = setup;
+        let Setup { rounds, repeat, mut space, verifier, meter, config, observer } = setup;
         let block = || Block {
             state: State::NoCore,
             op: 0,
             atomic: false,
-            copying: None,
-            early: VecDeque::new(),
+            taken: 0,
+            taken_atomic: false,
             in_flight: VecDeque::new(),
-            pipe_held: false,
+            held: [false; PIPES],
         };
         let launch = || Launch { round: 0, invocation: 0, sizes: rounds.round(0), started: 0, ended: 0, arrived: 0 };
         let ranks = plan.program.num_ranks();
@@ -158,6 +200,7 @@ impl<'p> Engine<'p> {
             atomic: Events::new(),
             misaligned: Events::new(),
             read: Vec::new(),
+            observer,
         }
     }
 
@@ -170,39 +213,124 @@ impl<'p> Engine<'p> {
         (0..self.launches.len() as u32).for_each(|rank| self.launch(rank, &mut woken));
         loop {
             held += woken.len();
-            woken.drain(..).for_each(|thread| scheduler.ready(thread));
+            for thread in woken.drain(..) {
+                scheduler.ready_at(self.turn(thread));
+            }
             if held == 0 {
                 return Ok(());
             }
             let chosen = scheduler.next();
             let is_held = |thread: &u32| match thread.checked_sub(blocks) {
                 None => self.blocks[*thread as usize].state == State::Ready,
-                Some(pipe) => self.blocks.get(pipe as usize).is_some_and(|block| block.pipe_held),
+                Some(pipe) => {
+                    let block = self.blocks.get((pipe % blocks) as usize);
+                    block.is_some_and(|block| block.held.get((pipe / blocks) as usize).is_some_and(|held| *held))
+                }
             };
             let Some(thread) = chosen.filter(is_held) else {
                 return Err(RunError::Scheduler { chosen });
             };
             held -= 1;
             if let Some(pipe) = thread.checked_sub(blocks) {
-                self.land(pipe)?;
-                let block = &mut self.blocks[pipe as usize];
-                block.pipe_held = !block.in_flight.is_empty();
-                woken.extend(block.pipe_held.then_some(thread));
+                let (block, pipe) = (pipe % blocks, (pipe / blocks) as usize);
+                self.blocks[block as usize].held[pipe] = false;
+                let in_flight = &mut self.blocks[block as usize].in_flight;
+                let piece = match pipe {
+                    0 => None,
+                    1 => in_flight.pop_front(),
+                    _ => in_flight.pop_back(),
+                };
+                match piece {
+                    Some(piece) => self.land(block, piece)?,
+                    None if pipe == 0 => _ = self.take_up(block),
+                    None => {}
+                }
+                self.offer_pipes(block, &mut woken);
                 continue;
             }
             if until_blocked {
-                while self.step(thread, &mut woken)? {}
+                while self.step(thread, &mut woken)? {
+                    let block = &self.blocks[thread as usize];
+                    if block.taken < block.op {
+                        self.take_up_to(thread);
+                    }
+                }
                 continue;
             }
             if self.step(thread, &mut woken)? {
                 woken.push(thread);
             }
-            let block = &mut self.blocks[thread as usize];
-            if !block.in_flight.is_empty() && !block.pipe_held {
-                block.pipe_held = true;
-                woken.push(thread + blocks);
+            self.offer_pipes(thread, &mut woken);
+        }
+    }
+
+    /// Hands the pipes of a block to the scheduler, if they have something to do and are not its already.
+    fn offer_pipes(&mut self, block: u32, woken: &mut Vec<u32>) {
+        let blocks = self.blocks.len() as u32;
+        let pieces = self.blocks[block as usize].in_flight.len();
+        let has_work = [self.next_copy(block).is_some(), pieces > 0, pieces > 1];
+        let held = &mut self.blocks[block as usize].held;
+        for (pipe, has_work) in (1..).zip(has_work) {
+            if has_work && !std::mem::replace(&mut held[pipe as usize - 1], true) {
+                woken.push(block + pipe * blocks);
             }
         }
+    }
+
+    /// Where a block is, or the block of a pipe.
+    fn turn(&self, thread: u32) -> Turn {
+        let number = thread % self.blocks.len() as u32;
+        let block = &self.blocks[number as usize];
+        let launch = &self.launches[self.plan.blocks[number as usize].rank as usize];
+        Turn { thread, op: block.op, round: launch.round, invocation: launch.invocation }
+    }
+
+    /// Moves the pipes on to the next copy that no barrier keeps from them, and says whether it reduces.
+    fn next_copy(&mut self, block: u32) -> Option<(Copy, bool)> {
+        let state = &mut self.blocks[block as usize];
+        if matches!(state.state, State::NoCore | State::Done) {
+            return None;
+        }
+        loop {
+            match self.plan.blocks[block as usize].ops.get(state.taken)?.kind {
+                OpKind::PipeBarrier => return None,
+                OpKind::Copy(copy) => return Some((copy, state.taken_atomic)),
+                OpKind::SetAtomic => state.taken_atomic = true,
+                OpKind::SetAtomicNone => state.taken_atomic = false,
+                OpKind::Record(_) | OpKind::Wait(_) | OpKind::SyncAll => {}
+            }
+            state.taken += 1;
+        }
+    }
+
+    /// Reads the copy that is next for the pipes, whatever stands before it. Returns whether there was one.
+    fn take_up(&mut self, block: u32) -> bool {
+        let Some((copy, reduces)) = self.next_copy(block) else { return false };
+        let at = self.blocks[block as usize].taken;
+        for segment in self.pieces(block, copy, reduces) {
+            let piece = self.fetch(block, at, copy, segment, reduces);
+            self.blocks[block as usize].in_flight.push_back(piece);
+        }
+        self.blocks[block as usize].taken = at + 1;
+        true
+    }
+
+    /// Reads the copies that the block has passed.
+    fn take_up_to(&mut self, block: u32) {
+        while self.next_copy(block).is_some() && self.blocks[block as usize].taken < self.blocks[block as usize].op {
+            self.take_up(block);
+        }
+    }
+
+    /// Reads and writes all that stands before a barrier, or the end, where the block is.
+    fn finish_copies(&mut self, block: u32) -> Result<(), RunError> {
+        while self.take_up(block) {}
+        while let Some(piece) = self.blocks[block as usize].in_flight.pop_front() {
+            self.land(block, piece)?;
+        }
+        let state = &mut self.blocks[block as usize];
+        (state.taken, state.taken_atomic) = (state.op + 1, state.atomic);
+        Ok(())
     }
 
     /// Where a block is, at operation `op` of it.
@@ -231,6 +359,7 @@ impl<'p> Engine<'p> {
         for (at, block) in (0..).zip(self.plan.blocks_of(rank)) {
             let has_core = at < self.cores;
             self.blocks[block as usize].op = 0;
+            (self.blocks[block as usize].taken, self.blocks[block as usize].taken_atomic) = (0, false);
             self.blocks[block as usize].state = if has_core { State::Ready } else { State::NoCore };
             woken.extend(has_core.then_some(block));
         }
@@ -259,7 +388,7 @@ impl<'p> Engine<'p> {
     /// All blocks of a rank have ended, and so do the copies that no barrier has waited for.
     fn end_launch(&mut self, rank: u32, woken: &mut Vec<u32>) -> Result<(), RunError> {
         for block in self.plan.blocks_of(rank) {
-            self.land_all(block)?;
+            self.finish_copies(block)?;
         }
         let launch = &mut self.launches[rank as usize];
         launch.round += 1;
@@ -288,14 +417,11 @@ impl<'p> Engine<'p> {
         };
         let flag = planned.flags[at];
         match op.kind {
-            OpKind::Copy(copy) => {
-                if self.copy(thread, copy) {
-                    return Ok(true);
-                }
-            }
+            // The block only says that it is to be done.
+            OpKind::Copy(_) => {}
             OpKind::SetAtomic => self.blocks[thread as usize].atomic = true,
             OpKind::SetAtomicNone => self.blocks[thread as usize].atomic = false,
-            OpKind::PipeBarrier => self.land_all(thread)?,
+            OpKind::PipeBarrier => self.finish_copies(thread)?,
             OpKind::Record(use_of) => {
                 let value = self.value(rank, use_of.step);
                 self.record(thread, flag, value, woken);
@@ -329,20 +455,10 @@ impl<'p> Engine<'p> {
         Ok(true)
     }
 
-    /// A block cannot go on. A copy behind what it waits for that no barrier keeps there is read too early.
+    /// A block cannot go on. Copies behind what it waits for that no barrier keeps there are read too early.
     fn block(&mut self, thread: u32, state: State) {
-        let block = &mut self.blocks[thread as usize];
-        block.state = state;
-        let next = self.plan.blocks[thread as usize].ops.get(block.op + 1);
-        if let Some(OpKind::Copy(copy)) = next.map(|op| op.kind)
-            && block.early.is_empty()
-        {
-            let at = block.op + 1;
-            for segment in self.pieces(thread, copy) {
-                let piece = self.fetch(thread, at, copy, segment);
-                self.blocks[thread as usize].early.push_back(piece);
-            }
-        }
+        self.blocks[thread as usize].state = state;
+        while self.take_up(thread) {}
     }
 
     /// The value of a flag in its use `step` on a rank.
@@ -397,34 +513,17 @@ impl<'p> Engine<'p> {
         }
     }
 
-    fn pieces(&self, thread: u32, copy: Copy) -> Pieces {
-        let (program, block) = (self.plan.program, &self.blocks[thread as usize]);
-        let piece = plan::piece(program, self.config.dtype, block.atomic);
+    fn pieces(&self, thread: u32, copy: Copy, reduces: bool) -> Pieces {
+        let program = self.plan.program;
+        let piece = plan::piece(program, self.config.dtype, reduces);
         let launch = &self.launches[self.plan.blocks[thread as usize].rank as usize];
         Pieces::new(&launch.sizes, &copy, program.parts, program.frame.classes(), piece)
     }
 
-    /// Takes the next piece of a copy into the Unified Buffer. Returns whether there was one.
-    fn copy(&mut self, thread: u32, copy: Copy) -> bool {
-        if let Some(piece) = self.blocks[thread as usize].early.pop_front() {
-            self.blocks[thread as usize].in_flight.push_back(piece);
-            return !self.blocks[thread as usize].early.is_empty();
-        }
-        let mut pieces = match self.blocks[thread as usize].copying.take() {
-            Some(pieces) => pieces,
-            None => Box::new(self.pieces(thread, copy)),
-        };
-        let Some(segment) = pieces.next() else { return false };
-        let piece = self.fetch(thread, self.blocks[thread as usize].op, copy, segment);
-        let block = &mut self.blocks[thread as usize];
-        block.in_flight.push_back(piece);
-        block.copying = Some(pieces);
-        true
-    }
-
     /// Reads the source of a piece. What nothing has written becomes poison.
-    fn fetch(&mut self, thread: u32, op: usize, copy: Copy, segment: Segment) -> InFlight {
+    fn fetch(&mut self, thread: u32, op: usize, copy: Copy, segment: Segment, reduces: bool) -> InFlight {
         self.operations += 1;
+        self.observe((thread, op), (copy.src.rank, copy.src.cell.buffer), (segment.src, segment.len), Touch::Read);
         let Segment { dst, src, len } = segment;
         self.moved.add(copy.dst.rank, copy.src.rank, len);
         if !copy.padded && [dst, src, len].iter().any(|number| !number.is_multiple_of(BLOCK_SIZE)) {
@@ -441,7 +540,19 @@ impl<'p> Engine<'p> {
             self.overlaps.add(|| place);
         }
         self.poison_gaps((thread, op), &mut parts, (copy.src.rank, copy.src.cell.buffer, src));
-        InFlight { copy, segment, op, reduces: self.blocks[thread as usize].atomic, parts }
+        InFlight { copy, segment, op, reduces, parts }
+    }
+
+    fn observe(
+        &mut self,
+        (block, op): (u32, usize),
+        (rank, buffer): (u32, Buffer),
+        (start, len): (u64, u64),
+        touch: Touch,
+    ) {
+        let launch = &self.launches[self.plan.blocks[block as usize].rank as usize];
+        let (round, invocation) = (launch.round, launch.invocation);
+        (self.observer)(Access { block, op, round, invocation, rank, buffer, start, len, touch });
     }
 
     /// Replaces gaps by poison, and notes that they were read.
@@ -467,18 +578,11 @@ impl<'p> Engine<'p> {
         }
     }
 
-    /// Writes all pieces that a block has read.
-    fn land_all(&mut self, thread: u32) -> Result<(), RunError> {
-        while !self.blocks[thread as usize].in_flight.is_empty() {
-            self.land(thread)?;
-        }
-        Ok(())
-    }
-
-    /// Writes the first piece that a block has read, or reduces it into what is there.
-    fn land(&mut self, thread: u32) -> Result<(), RunError> {
-        let Some(piece) = self.blocks[thread as usize].in_flight.pop_front() else { return Ok(()) };
+    /// Writes a piece that a block has read, or reduces it into what is there.
+    fn land(&mut self, thread: u32, piece: InFlight) -> Result<(), RunError> {
         let InFlight { copy, segment, op, reduces, mut parts } = piece;
+        let touch = if reduces { Touch::Reduce } else { Touch::Write };
+        self.observe((thread, op), (copy.dst.rank, copy.dst.cell.buffer), (segment.dst, segment.len), touch);
         let buffer = copy.dst.cell.buffer;
         let place: space::Place = self.space.place(copy.dst.rank, buffer);
         let mut at = place.base + segment.dst;

@@ -6,9 +6,10 @@
 //! * A flag is a value in memory, and stays there from launch to launch and from call to call. A wait passes when it is
 //!   the expected one, whoever wrote it and when: a value that no record since the last wait has written is *stale*, and
 //!   the report says so, as it does of a record over a value that its waiter has not seen.
-//! * A copy reads its source when it begins and writes when a pipe barrier makes it (or the launch ends), and under a
-//!   random schedule at any time in between: so late that a missing barrier shows. Where no barrier keeps a copy behind a
-//!   wait, it reads its source before the wait has passed.
+//! * A block only says that a copy is to be done. Its pipes take copies up in order and read, and write in any order, at
+//!   any time between the last pipe barrier before the copy and the next one (or the ends of the launch): also before a
+//!   wait that stands before the copy, and after a record that stands after it, so that a missing barrier shows. A
+//!   schedule that goes on until a block waits reads at once or, where it waits, ahead, and writes as late as it can.
 //! * In the atomic mode every copy reduces, and a flag is a copy too: its value is added to the one that is there.
 
 mod exec;
@@ -24,6 +25,7 @@ use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::report::{Events, Report};
 use crate::scheduler::{Fifo, Random, Scheduler};
+pub use exec::{Access, Touch};
 use exec::{Engine, Setup};
 use hcomm_core::aiv::Program;
 use hcomm_core::sizes::Rounds;
@@ -44,12 +46,27 @@ pub fn run(program: &Program, config: &Config) -> Result<Report, RunError> {
 }
 
 /// [`run`] with a scheduler of one's own, which takes the place of [`Config::schedule`]. Its threads are the blocks of all
-/// ranks and, where it goes step by step, behind them as many pipes, which write what copies have read.
+/// ranks and, where it goes step by step, behind them three times as many pipes: those that read the next copy that no
+/// barrier keeps, those that write the oldest piece that was read, and those that write the newest.
 ///
 /// # Errors
 ///
 /// As [`run`], or if the scheduler breaks its contract.
 pub fn run_with(program: &Program, config: &Config, scheduler: &mut dyn Scheduler) -> Result<Report, RunError> {
+    run_watched(program, config, scheduler, &mut |_| {})
+}
+
+/// [`run_with`] that tells `observer` of every access of a copy to global memory, in the order in which they come.
+///
+/// # Errors
+///
+/// As [`run_with`].
+pub fn run_watched(
+    program: &Program,
+    config: &Config,
+    scheduler: &mut dyn Scheduler,
+    observer: &mut dyn FnMut(Access),
+) -> Result<Report, RunError> {
     let plan = Plan::new(program)?;
     let (frame, dtype) = (&program.frame, config.dtype);
     let rounds = Rounds::new(frame, config.counts.clone(), dtype.size(), config.hccl_buffer)?;
@@ -71,7 +88,7 @@ pub fn run_with(program: &Program, config: &Config, scheduler: &mut dyn Schedule
     let space = Space::new(frame, &rounds, config.in_place, inputs.clone(), meter.clone())?;
     let (count, number) = (rounds.count, rounds.rounds);
     let verifier = Verifier::new(frame, rounds.clone(), inputs, config.reduce, config.repeat);
-    let mut engine = Engine::new(plan, Setup { rounds, repeat, space, verifier, meter, config });
+    let mut engine = Engine::new(plan, Setup { rounds, repeat, space, verifier, meter, config, observer });
     engine.run(scheduler)?;
     engine.verifier.end();
     let mut left_set = Events::new();

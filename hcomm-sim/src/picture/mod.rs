@@ -3,5 +3,5 @@
 mod chrome;
 mod html;
 
-pub use chrome::chrome_trace;
+pub use chrome::{Selection, TRACE_EVENTS, Written, chrome_trace};
 pub use html::{About, html_report};

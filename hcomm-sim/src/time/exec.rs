@@ -206,9 +206,9 @@ impl Amounts {
         match self {
             Amounts::Tables { rounds, usual, last } => {
                 let table = if round + 1 == *rounds { last } else { usual };
-                table[step.size as usize]
+                table[step.size() as usize]
             }
-            Amounts::Rounds(rounds) => schedule.amount(step.size, &rounds[round as usize]),
+            Amounts::Rounds(rounds) => schedule.amount(step.size(), &rounds[round as usize]),
         }
     }
 }
@@ -302,7 +302,7 @@ impl<'s, 'p> Engine<'s, 'p> {
                     note.arrived = time;
                 }
                 let inline = self.schedule.inline[step.path as usize];
-                if step.kind == Kind::MoveReduce && inline != NO_PATH {
+                if step.kind() == Kind::MoveReduce && inline != NO_PATH {
                     self.tasks[thread as usize].state = State::Reduces;
                     self.flows.begin(thread, inline, task.bytes, time, &mut self.queue);
                 } else {
@@ -465,9 +465,9 @@ impl<'s, 'p> Engine<'s, 'p> {
             }
             let step = &schedule.steps[task.at as usize];
             let start = task.clock;
-            match step.kind {
+            match step.kind() {
                 Kind::ThreadRecord | Kind::ChannelRecord => {
-                    let (cost, latency) = match step.kind {
+                    let (cost, latency) = match step.kind() {
                         Kind::ThreadRecord => (costs.thread_record, 0.0),
                         _ => (costs.channel_record, self.flows.route(step.path).notify_latency),
                     };
@@ -495,7 +495,7 @@ impl<'s, 'p> Engine<'s, 'p> {
                     return;
                 }
                 Kind::Barrier | Kind::Mode => {
-                    if step.kind == Kind::Barrier {
+                    if step.kind() == Kind::Barrier {
                         task.clock += costs.barrier;
                         task.last_path = NO_PATH;
                     }
@@ -519,7 +519,7 @@ impl<'s, 'p> Engine<'s, 'p> {
                         self.tasks[thread as usize].at += 1;
                         continue;
                     }
-                    let is_local = matches!(step.kind, Kind::Local | Kind::Reduce);
+                    let is_local = matches!(step.kind(), Kind::Local | Kind::Reduce);
                     let each = if is_local { costs.local } else { costs.transfer };
                     let mut begin = start + each * f64::from(amount.pieces);
                     let mut alone = 0.0;

@@ -32,23 +32,23 @@ impl<'p> Schedule<'p> {
             let mut state = Block { program, cluster, dtype, at: (block.rank, block.block), atomic: false };
             for (op, flag) in block.ops.iter().zip(&block.flags) {
                 let notify = if *flag == NO_FLAG { NO_NOTIFY } else { *flag };
-                let mut step = Step { kind: Kind::Mode, notify, path: NO_PATH, size: 0 };
+                let (mut kind, mut path, mut size) = (Kind::Mode, NO_PATH, 0);
                 match op.kind {
                     OpKind::Copy(copy) => {
                         let sized = Sized::of_copy(&copy, state.piece());
-                        step.size = sizes.number(sized, &mut schedule.sizes);
-                        (step.kind, step.path) = state.copy(&copy, network, &mut schedule);
+                        size = sizes.number(sized, &mut schedule.sizes);
+                        (kind, path) = state.copy(&copy, network, &mut schedule);
                     }
                     OpKind::SetAtomic => state.atomic = true,
                     OpKind::SetAtomicNone => state.atomic = false,
-                    OpKind::PipeBarrier => step.kind = Kind::Barrier,
+                    OpKind::PipeBarrier => kind = Kind::Barrier,
                     OpKind::Record(flag) => {
-                        (step.kind, step.path) = (Kind::ChannelRecord, network.path(block.rank, flag.peer));
+                        (kind, path) = (Kind::ChannelRecord, network.path(block.rank, flag.peer));
                     }
-                    OpKind::Wait(_) => step.kind = Kind::Wait,
-                    OpKind::SyncAll => step.kind = Kind::Meet,
+                    OpKind::Wait(_) => kind = Kind::Wait,
+                    OpKind::SyncAll => kind = Kind::Meet,
                 }
-                schedule.steps.push(step);
+                schedule.steps.push(Step::new(kind, notify, path, size));
             }
             let end = schedule.steps.len() as u32;
             schedule.threads.push(Thread { rank: block.rank, thread: block.block, begin, end });

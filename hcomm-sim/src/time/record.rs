@@ -65,7 +65,7 @@ impl Recording {
         let mut first: Vec<u32> = schedule.threads.iter().map(|thread| thread.begin).collect();
         first.push(schedule.steps.len() as u32);
         let threads = schedule.threads.iter().map(|thread| (thread.rank, thread.thread)).collect();
-        let work = schedule.steps.iter().map(|step| kernel::work(step.kind)).collect();
+        let work = schedule.steps.iter().map(|step| kernel::work(step.kind())).collect();
         Recording { events: Vec::new(), first, work, threads }
     }
 

@@ -42,15 +42,48 @@ pub(super) enum Kind {
     Mode,
 }
 
-/// An operation.
+/// An operation, in few bytes: there may be millions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    pub(super) kind: Kind,
+    /// The kind in the upper bits, and which of the [`Sizes`](Sized) a move has.
+    kind_and_size: u32,
     /// The notify, or [`NO_NOTIFY`]. That of a move is set when it has ended.
     pub(super) notify: u32,
     pub(super) path: PathId,
-    /// Which of the [`Sizes`] a move has.
-    pub(super) size: u32,
+}
+
+/// Bits of a size. A file of operations with more of them is longer than is read.
+const SIZE_BITS: u32 = 28;
+
+impl Step {
+    pub(super) fn new(kind: Kind, notify: u32, path: PathId, size: u32) -> Step {
+        debug_assert!(size < 1 << SIZE_BITS, "{size}");
+        Step { kind_and_size: (kind as u32) << SIZE_BITS | size, notify, path }
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        Kind::ALL[(self.kind_and_size >> SIZE_BITS) as usize % Kind::ALL.len()]
+    }
+
+    /// The number of the size of a move.
+    pub(super) fn size(&self) -> u32 {
+        self.kind_and_size & ((1 << SIZE_BITS) - 1)
+    }
+}
+
+impl Kind {
+    const ALL: [Kind; 10] = [
+        Kind::ThreadRecord,
+        Kind::ChannelRecord,
+        Kind::Wait,
+        Kind::Local,
+        Kind::Reduce,
+        Kind::Move,
+        Kind::MoveReduce,
+        Kind::Barrier,
+        Kind::Meet,
+        Kind::Mode,
+    ];
 }
 
 /// A thread: its rank, its number there, its steps.
@@ -128,7 +161,8 @@ impl<'p> Schedule<'p> {
         let mut schedule = Schedule::empty(AnyProgram::Threads(program), total, plan.threads.len());
         schedule.signals = plan.notifies.iter().map(|notify| Signal::Notify(*notify)).collect();
         let mut sizes = SizeTable::new(program);
-        for planned in &plan.threads {
+        // One thread after the other goes, as its steps come.
+        for planned in plan.threads {
             let begin = schedule.steps.len() as u32;
             for (op, notify) in planned.ops.iter().zip(&planned.notifies) {
                 let rank = planned.rank;
@@ -161,7 +195,7 @@ impl<'p> Schedule<'p> {
                     }
                     _ => 0,
                 };
-                schedule.steps.push(Step { kind, notify: *notify, path, size });
+                schedule.steps.push(Step::new(kind, *notify, path, size));
             }
             let (rank, thread, end) = (planned.rank, planned.thread, schedule.steps.len() as u32);
             schedule.threads.push(Thread { rank, thread, begin, end });
@@ -249,7 +283,7 @@ impl<'p> Schedule<'p> {
 
 /// Whether a step sets a notify.
 pub(super) fn is_setter(step: &Step) -> bool {
-    step.kind != Kind::Wait && step.notify != NO_NOTIFY
+    step.kind() != Kind::Wait && step.notify != NO_NOTIFY
 }
 
 /// How much a move moves.

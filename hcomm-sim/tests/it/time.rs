@@ -5,6 +5,7 @@ use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::program::{Cell, OpKind, Program, RankProgram, Transfer};
 use hcomm_core::shape::{Layout, Shape};
 use hcomm_sim::cluster::{Aiv, Cluster, Engine, Fabric, Level, Scope};
+use hcomm_sim::picture::{Selection, chrome_trace};
 use hcomm_sim::time::{Fault, Options, TimeError, Timing, simulate};
 use hcomm_sim::{Config, Recorder};
 
@@ -259,4 +260,30 @@ fn time_and_recording_do_not_depend_on_each_other() {
     );
     let few = few.unwrap();
     assert!(few.is_truncated && few.time == plain.time && few.recording.unwrap().events().len() == 10);
+}
+
+#[test]
+fn a_trace_takes_whole_ranks_up_to_its_limit_and_says_so() {
+    let program = ring_all_reduce(8);
+    let options = Options { record: Some(1 << 20), ..Options::default() };
+    let config = Config::new(1000, DataType::Fp32);
+    let timing = simulate(&program, &switch(), &config, &options).unwrap();
+    let each = timing.operations as usize / 8;
+    let write = |selection: Selection| {
+        let mut out = Vec::new();
+        let written = chrome_trace(&program, &timing, &selection, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.matches("\"ph\":\"X\"").count(), written.operations);
+        assert!(text.contains(&format!("\"written\":\"{written}\"")), "{written}");
+        written
+    };
+    let all = write(Selection::default());
+    assert!(all.is_all() && all.operations == 8 * each);
+    let some = write(Selection { events: Some(3 * each + 1), ranks: None });
+    assert_eq!((some.ranks.clone(), some.operations, some.is_all()), (0..3, 3 * each, false));
+    assert_eq!(some.to_string(), format!("ranks 0 to 2 of 8, {} of {} operations", 3 * each, 8 * each));
+    let asked = write(Selection { ranks: Some(6..99), events: None });
+    assert_eq!((asked.ranks, asked.operations), (6..8, 2 * each));
+    let none = write(Selection { events: Some(1), ranks: None });
+    assert_eq!((none.operations, none.is_all()), (0, false));
 }

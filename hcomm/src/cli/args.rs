@@ -189,7 +189,7 @@ pub(super) struct Run {
     /// Bytes of the HCCL buffer (scratch) of a rank, with K, M or G.
     #[arg(long, value_parser = amount, default_value = "200M")]
     pub(super) hccl_buffer: u64,
-    /// Call the operator this often, back to back.
+    /// Call the operator this often, back to back, on the same data and flags. The time is that of one call.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000), default_value = "1")]
     pub(super) repeat: u32,
     /// Seed of the data.
@@ -211,6 +211,9 @@ pub(super) struct Run {
     /// Write what was done when as Chrome trace events, for Perfetto.
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
+    /// Only these ranks in the trace, like 0..8 or 3 [default: as many as have 200,000 operations together].
+    #[arg(long, value_name = "RANKS", value_parser = some_ranks, requires = "trace")]
+    pub(super) trace_ranks: Option<std::ops::Range<u32>>,
     /// Write a report as one HTML file: timeline, links, critical path.
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
@@ -350,6 +353,20 @@ fn rank_range(text: &str) -> Result<(u32, u32), String> {
         },
     };
     if first == 0 || last < first || last > MAX_RANKS { Err(wrong()) } else { Ok((first, last)) }
+}
+
+/// The ranks of a trace.
+fn some_ranks(text: &str) -> Result<std::ops::Range<u32>, String> {
+    let wrong = || "ranks are like 3, 0..8 or 0..=7, from 0 on".to_owned();
+    let number = |text: &str| text.trim().parse::<u32>().ok().filter(|rank| *rank < MAX_RANKS + 1).ok_or_else(wrong);
+    let (first, end) = match text.split_once("..") {
+        None => (number(text)?, number(text)? + 1),
+        Some((first, rest)) => match rest.strip_prefix('=') {
+            Some(last) => (number(first)?, number(last)? + 1),
+            None => (number(first)?, number(rest)?),
+        },
+    };
+    if first < end { Ok(first..end) } else { Err(wrong()) }
 }
 
 fn layout(text: &str) -> Result<Layout, String> {

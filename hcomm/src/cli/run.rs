@@ -90,23 +90,28 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
     let holds = proven && report.ok();
     // The time of what is wrong says nothing.
     let timed = if holds { time::timed(command, lowered.code(), &config, style)? } else { None };
+    let written = match &timed {
+        Some(timed) => timed.pictures(command, lowered.code(), &config, need.as_ref(), &report)?,
+        None => None,
+    };
     let text = match json {
         true => {
             let mut value = value(program, engine, need.as_ref(), &report, &found);
             if let Some(timed) = &timed {
                 timed.json(lowered.code(), &mut value);
             }
+            if let Some(written) = &written {
+                value["trace"] = time::traced_json(written);
+            }
             format!("{value:#}\n")
         }
         false => {
             let time = timed.as_ref().map(|timed| timed.text(lowered.code(), command.explain)).unwrap_or_default();
             let summary = summary(command, &lowered, need.as_ref(), &report, proven);
-            summary + &time + &report::text(&file, &found, style)
+            let trace = written.as_ref().map(time::traced).unwrap_or_default();
+            summary + &time + &trace + &report::text(&file, &found, style)
         }
     };
-    if let Some(timed) = &timed {
-        timed.pictures(command, lowered.code(), &config, need.as_ref(), &report)?;
-    }
     Ok(Answer { text, holds: holds && timed.is_none_or(|timed| timed.completes()) })
 }
 

@@ -253,7 +253,7 @@ pub(super) fn program(
         aiv::admits_kernel(target.product, &program).map_err(fail)?;
         return Ok(Lowered::Aiv(program));
     }
-    let mut program = lower::aicpu::lower(&instance);
+    let mut program = lower::aicpu::lower_owned(instance);
     if target.fuse {
         lower::fuse::fuse_notify(&mut program, target.product).map_err(fail)?;
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hcomm_sim::bound::{self, Bandwidth, Bound};
 use hcomm_sim::cluster::{Cluster, PRESETS};
-use hcomm_sim::picture::{self, About};
+use hcomm_sim::picture::{self, About, Selection, Written};
 use hcomm_sim::time::{self, AnyProgram, LinkUse, Options, TimeError, Timing};
 use hcomm_sim::{Config, Report};
 use serde_json::{Value, json};
@@ -31,6 +31,8 @@ pub(super) struct Timed {
     pub(super) timing: Timing,
     pub(super) bound: Bound,
     pub(super) bandwidth: Bandwidth,
+    /// Whether the run called the operator more than once.
+    of_one_call: bool,
 }
 
 /// The cluster of that name, or of that file.
@@ -80,7 +82,7 @@ pub(super) fn timed(
     let bound = bound::bound(code, &config.counts, config.dtype.size(), &cluster);
     let bytes = bound::message_bytes(program, &config.counts, config.dtype.size());
     let bandwidth = bound::bandwidth(program.operator, program.num_ranks(), bytes, timing.time);
-    Ok(Some(Timed { cluster, timing, bound, bandwidth }))
+    Ok(Some(Timed { cluster, timing, bound, bandwidth, of_one_call: command.repeat > 1 }))
 }
 
 impl Timed {
@@ -96,15 +98,16 @@ impl Timed {
 
     /// For people.
     pub(super) fn text(&self, code: AnyProgram<'_>, explain: bool) -> String {
-        let Timed { cluster, timing, bound, bandwidth } = self;
+        let Timed { cluster, timing, bound, bandwidth, of_one_call } = self;
         if let Some(stuck) = &timing.stuck {
             let text = stuck.to_string();
             let lines: Vec<String> = text.lines().map(|line| format!("           {line}\n")).collect();
             return format!("time       does not end on {}\n{}", cluster.name, lines.concat());
         }
         let mut text = format!(
-            "time       {} on {}, {:.2} GB/s (algorithm), {:.2} GB/s (bus)\n",
+            "time       {}{} on {}, {:.2} GB/s (algorithm), {:.2} GB/s (bus)\n",
             us(timing.time),
+            if *of_one_call { " for one call" } else { "" },
             cluster.name,
             bandwidth.alg,
             bandwidth.bus
@@ -174,15 +177,25 @@ impl Timed {
         config: &Config,
         need: Option<&Resources>,
         report: &Report,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<Written>, Failure> {
+        let mut written = None;
         let failed = |path: &Path, error: std::io::Error| Failure::Usage(format!("{}: {error}", path.display()));
-        if let (Some(path), Some(recording)) = (&command.trace, &self.timing.recording) {
+        if let Some(path) = &command.trace {
+            let ranks = code.frame().num_ranks();
+            if let Some(asked) = command.trace_ranks.as_ref().filter(|asked| asked.end > ranks) {
+                let last = asked.end - 1;
+                return Err(Failure::Usage(format!(
+                    "`--trace-ranks`: {last} is not a rank: they are 0 to {}",
+                    ranks - 1
+                )));
+            }
+            let selection = Selection { ranks: command.trace_ranks.clone(), events: None };
             let write = || {
                 let mut out = BufWriter::new(File::create(path)?);
-                picture::chrome_trace(code, recording, &mut out)?;
-                out.flush()
+                let written = picture::chrome_trace(code, &self.timing, &selection, &mut out)?;
+                out.flush().map(|()| written)
             };
-            write().map_err(|error| failed(path, error))?;
+            written = Some(write().map_err(|error| failed(path, error))?);
         }
         if let Some(path) = &command.report {
             let mut facts = vec![
@@ -202,14 +215,14 @@ impl Timed {
             let html = picture::html_report(code, &self.timing, &about);
             std::fs::write(path, html).map_err(|error| failed(path, error))?;
         }
-        Ok(())
+        Ok(written)
     }
 
     /// For scripts: fields of DESIGN section 12, and more.
     pub(super) fn json(&self, code: AnyProgram<'_>, value: &mut Value) {
         let program = code.frame();
         let Some(object) = value.as_object_mut() else { return };
-        let Timed { cluster, timing, bound, bandwidth } = self;
+        let Timed { cluster, timing, bound, bandwidth, .. } = self;
         object.insert("cluster".into(), json!(cluster.name));
         if let Some(stuck) = &timing.stuck {
             let waits = stuck.waits.iter().map(|wait| {
@@ -253,6 +266,24 @@ impl Timed {
             object.insert("critical_path".into(), shares.collect());
         }
     }
+}
+
+/// What of a trace was written, for people.
+pub(super) fn traced(written: &Written) -> String {
+    let more = match written.is_all() {
+        true => "",
+        false if (written.of_operations as u64) < written.carried_out => "; more than can be recorded",
+        false => "; `--trace-ranks` chooses others",
+    };
+    format!("trace      {written}{more}\n")
+}
+
+/// The same, for scripts.
+pub(super) fn traced_json(written: &Written) -> Value {
+    json!({
+        "first_rank": written.ranks.start, "ranks": written.ranks.len(), "operations": written.operations,
+        "of_operations": written.carried_out, "is_complete": written.is_all(),
+    })
 }
 
 /// A time in nanoseconds with the unit that suits it.

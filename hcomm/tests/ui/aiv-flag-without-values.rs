@@ -8,10 +8,9 @@ collective! {
         let peer = 1 - rank;
         for step in 0..33000 {
             pre_sync  { signal peer; wait peer; }
+            move      { peer.scratch[rank] = scratch[rank]; }
             post_sync { signal peer; wait peer; }
         }
-        move { peer.scratch[rank] = scratch[rank]; }
-        post_sync { signal peer; wait peer; }
         copy_out { output = scratch; }
     }
 }
