@@ -284,6 +284,10 @@ pub(super) struct Emit {
     /// Fuse a write and the record behind it into one operation (950 only).
     #[arg(long)]
     pub(super) fuse: bool,
+    /// A table of `hcomm tune OPERATOR --format cpp`: the package can be asked whether its algorithm is the best for a
+    /// size.
+    #[arg(long, value_name = "FILE")]
+    pub(super) tuner: Option<PathBuf>,
 }
 
 /// Sizes in bytes, ascending.
