@@ -169,6 +169,11 @@ pub(crate) unsafe fn put<T>(out: *mut T, what: &str, value: T) -> Result<()> {
     Ok(())
 }
 
+/// Fails if there is nowhere to write to.
+pub(crate) fn is_there<T>(out: *mut T, what: &str) -> Result<()> {
+    if out.is_null() { Err(null(what)) } else { Ok(()) }
+}
+
 /// The elements that C passes as a pointer and a number.
 ///
 /// # Safety

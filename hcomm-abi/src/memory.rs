@@ -1,8 +1,11 @@
 //! Memory that kernels can dereference: what is allocated has real addresses, and what is moved is looked up in the
 //! table of allocations first, so that an access out of range is an error with a sentence and not a crash.
 
+mod mapped;
+
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_sim::comm::{Code, CommError, Memory, Place, Region, Result};
+use mapped::Mappings;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +28,7 @@ pub(crate) struct RawMemory {
     /// Bytes of a device.
     capacity: u64,
     serials: AtomicU64,
+    mappings: Mutex<Mappings>,
     stripes: [Mutex<()>; LOCKS],
 }
 
@@ -32,11 +36,10 @@ pub(crate) struct RawMemory {
 struct Allocation {
     size: u64,
     place: Place,
-    /// Counts allocations: an address may be given out again.
+    /// Counts allocations: an address may be given out again. Addresses that stand for one block have its number.
     serial: u64,
-    /// What the allocator gave, and for what.
-    base: u64,
-    layout: Layout,
+    /// What the allocator gave, and for what; `None` for addresses that a block is mapped to.
+    given: Option<(u64, Layout)>,
 }
 
 impl RawMemory {
@@ -47,6 +50,7 @@ impl RawMemory {
             used: Mutex::default(),
             capacity,
             serials: AtomicU64::new(0),
+            mappings: Mutex::default(),
             stripes: std::array::from_fn(|_| Mutex::new(())),
         }
     }
@@ -66,6 +70,38 @@ impl RawMemory {
 
     fn uses(&self) -> MutexGuard<'_, BTreeMap<Place, u64>> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn mappings(&self) -> MutexGuard<'_, Mappings> {
+        self.mappings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_full(&self, place: Place, bytes: u64) -> CommError {
+        let used = self.used(place);
+        let sentence = format!("{bytes} bytes do not fit on {place}: {used} of {} bytes are in use", self.capacity);
+        CommError::new(Code::Oom, sentence)
+    }
+
+    /// Counts bytes of a place, if it has them left.
+    fn charge(&self, place: Place, bytes: u64) -> Result<()> {
+        let mut uses = self.uses();
+        let used = uses.entry(place).or_default();
+        match used.checked_add(bytes) {
+            Some(all) if matches!(place, Place::Host) || all <= self.capacity => {
+                *used = all;
+                Ok(())
+            }
+            _ => {
+                drop(uses);
+                Err(self.is_full(place, bytes))
+            }
+        }
+    }
+
+    fn is_given_back(&self, place: Place, bytes: u64) {
+        if let Some(used) = self.uses().get_mut(&place) {
+            *used -= bytes;
+        }
     }
 
     /// The allocation that an address is in: its number, which no other has, its first byte, and where it is.
@@ -152,42 +188,35 @@ impl Memory for RawMemory {
         if bytes == 0 {
             return Err(CommError::new(Code::Para, "an allocation of 0 bytes"));
         }
-        let mut uses = self.uses();
-        let used = uses.entry(place).or_default();
-        let full = || {
-            let sentence = format!("{bytes} bytes do not fit on {place}: {used} of {} bytes are in use", self.capacity);
-            CommError::new(Code::Oom, sentence)
-        };
-        if !matches!(place, Place::Host) && used.checked_add(bytes).is_none_or(|all| all > self.capacity) {
-            return Err(full());
-        }
+        let full = || self.is_full(place, bytes);
         let layout = bytes.checked_add(ALIGN + GUARD).and_then(|all| usize::try_from(all).ok());
         let layout = layout.and_then(|all| Layout::from_size_align(all, 16).ok()).ok_or_else(full)?;
+        self.charge(place, bytes)?;
         // SAFETY: the layout has a size, as GUARD has one. An alignment of 16 lets the allocator hand out pages that the
         // system has zeroed, which a larger one would not: HCCL buffers are large and mostly never touched.
         let base = unsafe { alloc_zeroed(layout) } as u64;
         if base == 0 {
+            self.is_given_back(place, bytes);
             return Err(full());
         }
-        *used += bytes;
-        drop(uses);
         let addr = base.next_multiple_of(ALIGN);
         let serial = self.serials.fetch_add(1, Ordering::Relaxed) + 1;
-        self.table_mut().insert(addr, Allocation { size: bytes, place, serial, base, layout });
+        self.table_mut().insert(addr, Allocation { size: bytes, place, serial, given: Some((base, layout)) });
         Ok(addr)
     }
 
     fn free(&self, addr: u64) -> Result<()> {
-        let Some(gone) = self.table_mut().remove(&addr) else {
+        let mut table = self.table_mut();
+        let given = table.get(&addr).and_then(|found| found.given);
+        let (Some((base, layout)), Some(gone)) = (given, given.and_then(|_| table.remove(&addr))) else {
             let sentence = format!("no allocation starts at {addr:#x}, or it was given back before");
             return Err(CommError::new(Code::NotFound, sentence));
         };
-        if let Some(used) = self.uses().get_mut(&gone.place) {
-            *used -= gone.size;
-        }
+        drop(table);
+        self.is_given_back(gone.place, gone.size);
         // SAFETY: `base` came from `alloc_zeroed` with this layout, and is given back once: it has left the table, whose
         // lock every access of ours holds. A kernel that still uses it is at fault as it would be on hardware.
-        unsafe { dealloc(gone.base as *mut u8, gone.layout) };
+        unsafe { dealloc(base as *mut u8, layout) };
         Ok(())
     }
 
@@ -245,6 +274,52 @@ impl Memory for RawMemory {
     fn used(&self, place: Place) -> u64 {
         self.uses().get(&place).copied().unwrap_or(0)
     }
+
+    fn capacity(&self) -> Option<u64> {
+        Some(self.capacity)
+    }
+
+    fn reserve(&self, bytes: u64) -> Result<u64> {
+        self.mappings().reserve(bytes)
+    }
+
+    fn unreserve(&self, addr: u64) -> Result<()> {
+        self.mappings().unreserve(addr)
+    }
+
+    fn block(&self, place: Place, bytes: u64) -> Result<u64> {
+        self.charge(place, bytes)?;
+        let serial = self.serials.fetch_add(1, Ordering::Relaxed) + 1;
+        let made = self.mappings().block(serial, place, bytes);
+        if made.is_err() {
+            self.is_given_back(place, bytes);
+        }
+        made.map(|()| serial)
+    }
+
+    fn free_block(&self, block: u64) -> Result<()> {
+        let (place, bytes) = self.mappings().free_block(block)?;
+        self.is_given_back(place, bytes);
+        Ok(())
+    }
+
+    fn map(&self, addr: u64, block: u64) -> Result<()> {
+        // With the table's lock held, so that nobody looks up what is changing.
+        let mut table = self.table_mut();
+        let (place, size) = self.mappings().map(addr, block)?;
+        table.insert(addr, Allocation { size, place, serial: block, given: None });
+        Ok(())
+    }
+
+    fn unmap(&self, addr: u64) -> Result<()> {
+        let mut table = self.table_mut();
+        let Some(found) = table.get(&addr).filter(|found| found.given.is_none()) else {
+            return Err(CommError::new(Code::NotFound, format!("nothing is mapped from {addr:#x} on")));
+        };
+        self.mappings().unmap(addr, found.size)?;
+        table.remove(&addr);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -275,6 +350,37 @@ mod tests {
         let too_much = memory.alloc(place, 1 << 20).unwrap_err();
         assert_eq!(too_much.code, Code::Oom);
         assert!(too_much.sentence.contains("2000 of 1048576 bytes are in use"), "{too_much}");
+    }
+
+    #[test]
+    fn addresses_of_one_block_are_one_memory() {
+        const SIZE: u64 = 2 << 20;
+        let memory = RawMemory::new(8 << 20);
+        let place = Place::Device(1);
+        let block = memory.block(place, SIZE).unwrap();
+        let (here, there) = (memory.reserve(SIZE).unwrap(), memory.reserve(2 * SIZE).unwrap());
+        assert_eq!((here % SIZE, memory.used(place)), (0, SIZE));
+        assert!(memory.fill(here, 1, 1).is_err());
+        memory.map(here, block).unwrap();
+        memory.map(there + SIZE, block).unwrap();
+        memory.fill(here + 5, 7, 1).unwrap();
+        let mut bytes = [0; 2];
+        memory.read(there + SIZE + 4, &mut bytes).unwrap();
+        assert_eq!(bytes, [0, 7]);
+        assert_eq!(
+            memory.allocation(here + 5).map(|found| found.0),
+            memory.allocation(there + SIZE).map(|found| found.0)
+        );
+        assert_eq!(memory.free(here).unwrap_err().code, Code::NotFound);
+        assert!(memory.free_block(block).is_err() && memory.unreserve(here).is_err());
+        memory.unmap(here).unwrap();
+        assert!(memory.read(here, &mut bytes).is_err() && memory.unmap(here).is_err());
+        memory.unmap(there + SIZE).unwrap();
+        memory.free_block(block).unwrap();
+        memory.unreserve(here).unwrap();
+        memory.unreserve(there).unwrap();
+        assert!(memory.unreserve(there).is_err());
+        assert_eq!(memory.used(place), 0);
     }
 
     #[test]

@@ -68,6 +68,9 @@ struct Spot {
     device: Option<u32>,
 }
 
+/// How many faults are told in full: one mistake often has many.
+const MOST: usize = 16;
+
 /// Bytes that an allocation may have in the record, where each has a range of its own.
 const APART: u32 = 44;
 
@@ -193,7 +196,9 @@ impl Recorder {
             return;
         }
         let faults = record::check(record, &recorded);
-        let all = faults.len() + refused.len();
+        let results = self.results(record);
+        let wrong: usize = results.iter().map(|(_, faults)| faults.len()).sum();
+        let all = faults.len() + refused.len() + wrong;
         self.faults.fetch_add(all, Ordering::Relaxed);
         let words = match all {
             0 => "no faults".to_owned(),
@@ -205,10 +210,27 @@ impl Recorder {
         for sentence in refused {
             text.push_str(&format!("refused: {sentence}\n"));
         }
-        for fault in &faults {
-            text.push_str(&fault.to_string());
+        let in_calls = results.iter().flat_map(|(which, faults)| {
+            faults.iter().map(move |fault| format!("in call {which} of the operator: {fault}"))
+        });
+        let words: Vec<String> = faults.iter().map(ToString::to_string).chain(in_calls).collect();
+        text.extend(words.iter().take(MOST).map(String::as_str));
+        if let Some(more @ 1..) = words.len().checked_sub(MOST) {
+            text.push_str(&format!("and {more} more\n"));
         }
         eprint!("{text}");
+    }
+
+    /// What is wrong with the results, if the environment says which operator it is.
+    fn results(&self, record: &Record) -> Vec<(usize, Vec<record::Fault>)> {
+        let Ok(text) = std::env::var("HCOMM_OPERATOR") else { return Vec::new() };
+        let claim = record::Claim::parse(&text).ok_or_else(|| {
+            "it is NAME, NAME:ROOT or send_recv:SOURCE:DESTINATION, with the name of an operator".to_owned()
+        });
+        claim.and_then(|claim| record::check_result(record, &claim)).unwrap_or_else(|why| {
+            eprintln!("HCOMM_OPERATOR={text}: the results are not checked: {why}");
+            Vec::new()
+        })
     }
 }
 
@@ -347,12 +369,6 @@ impl Notes {
     }
 }
 
-unsafe extern "C" {
-    fn atexit(callback: extern "C" fn()) -> i32;
-    fn fflush(stream: *mut std::ffi::c_void) -> i32;
-    fn _exit(status: i32) -> !;
-}
-
 /// The status that the process ends with if its calls were found at fault and nothing else has been said.
 const FAULTS: i32 = 86;
 
@@ -362,8 +378,8 @@ extern "C" fn tell_at_exit() {
         // SAFETY: both take nothing of ours; a null stream is all streams. What was printed is written out before the
         // process is ended with a status of ours: that of `main` cannot be read here.
         unsafe {
-            fflush(std::ptr::null_mut());
-            _exit(FAULTS);
+            libc::fflush(std::ptr::null_mut());
+            libc::_exit(FAULTS);
         }
     }
 }
@@ -371,7 +387,7 @@ extern "C" fn tell_at_exit() {
 /// Lets what is left be told when the process ends.
 pub(crate) fn at_exit() {
     // SAFETY: the function lives as long as the library, which is never unloaded: its threads run until the end.
-    let result = unsafe { atexit(tell_at_exit) };
+    let result = unsafe { libc::atexit(tell_at_exit) };
     if result != 0 {
         crate::log::warn("atexit", "refused: what is wrong is told only when communicators are destroyed");
     }

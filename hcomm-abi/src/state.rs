@@ -191,10 +191,11 @@ fn side(caller: &Caller) -> Side {
     if caller.launch.is_some() { Side::Device } else { Side::Host }
 }
 
-/// Runs a kernel of the device on this thread.
-pub(crate) fn as_kernel<T>(device: u32, launch: u32, body: impl FnOnce() -> T) -> T {
+/// Runs a kernel of the device on this thread. The second value is the tag of a batch that it has left open.
+pub(crate) fn as_kernel<T>(device: u32, launch: u32, body: impl FnOnce() -> T) -> (T, Option<String>) {
     CALLER.with_borrow_mut(|caller| *caller = Caller { device: Some(device), plane: None, launch: Some(launch) });
     let result = body();
-    CALLER.with_borrow_mut(|caller| *caller = Caller::default());
-    result
+    let caller = CALLER.with_borrow_mut(std::mem::take);
+    let open = caller.plane.as_ref().and_then(DataPlane::open_batch).map(str::to_owned);
+    (result, open)
 }

@@ -131,3 +131,13 @@ fn an_out_of_range_write_is_refused_and_ends_with_the_timeout_s_words() {
                   rank 1 on thread 1, which that rank did not set within 1836 s (EI0002)";
     assert!(text.contains(waited), "{text}");
 }
+
+#[test]
+fn a_kernel_that_leaves_its_batch_open_is_told_so() {
+    let settings = [("SEND_RECV_FAULT", "missing_batch_end"), ("HCOMM_DEVICES", "2"), ("HCOMM_TIMEOUT_SCALE", "0.001")];
+    let Some(output) = run("send_recv_test", &settings) else { return };
+    assert!(!output.status.success());
+    let text = String::from_utf8_lossy(&output.stderr);
+    let words = "AI CPU kernel SendRecvExampleKernel returned inside the batch `send_recv`, whose tasks are lost";
+    assert!(text.contains(words), "{text}");
+}

@@ -5,5 +5,6 @@ mod event;
 mod kernel;
 mod memory;
 mod stream;
+mod virtual_memory;
 
 pub(crate) use kernel::block::elements;

@@ -65,18 +65,15 @@ unsafe fn config(from: *const layout::CommConfig) -> Result<CommConfig> {
 }
 
 /// A rank has its communicator.
-fn enter(state: &State, comm: &Communicator) {
+fn enter(state: &State, comm: &Communicator) -> Result<()> {
     if let Some(recorder) = &state.recorder {
         recorder.entered(comm.handle(), comm.name(), comm.rank(), comm.devices());
     }
+    super::recover::is_new(comm)
 }
 
 fn handle(comm: &Communicator) -> *mut c_void {
     ffi::pointer(comm.handle().0)
-}
-
-fn is_there<T>(out: *mut T, what: &str) -> Result<()> {
-    if out.is_null() { Err(CommError::new(Code::Ptr, format!("`{what}` is null"))) } else { Ok(()) }
 }
 
 /// # Safety
@@ -89,7 +86,7 @@ unsafe fn init(
     config: &CommConfig,
     out: *mut *mut c_void,
 ) -> Result<()> {
-    is_there(out, "comm")?;
+    ffi::is_there(out, "comm")?;
     // SAFETY: as the caller says.
     let Some(root) = (unsafe { root.as_ref() }) else {
         return Err(CommError::new(Code::Ptr, "`rootInfo` is null"));
@@ -103,7 +100,7 @@ unsafe fn init(
     let state = state()?;
     let root = RootInfo(u64::from_le_bytes(word));
     let comm = state.cluster.init_root_info(ranks, root, rank, device()?, config)?;
-    enter(state, &comm);
+    enter(state, &comm)?;
     // SAFETY: as the caller says, and not null.
     unsafe { put(out, "comm", handle(&comm)) }
 }
@@ -142,7 +139,7 @@ extern "C" fn HcclGetCommConfigCapability() -> u32 {
 
 c_functions! {
     hccl HcclGetRootInfo(out: *mut layout::RootInfo) {
-        is_there(out, "rootInfo")?;
+        ffi::is_there(out, "rootInfo")?;
         let root = state()?.cluster.root_info();
         let mut bytes = [0; 4108];
         bytes[..8].copy_from_slice(ROOT);
@@ -168,7 +165,7 @@ c_functions! {
     }
 
     hccl HcclCommInitAll(count: u32, devices: *const i32, out: *mut *mut c_void) {
-        is_there(out, "comms")?;
+        ffi::is_there(out, "comms")?;
         // SAFETY: C says that there are so many.
         let devices = unsafe { slice(devices, count as usize, "devices")? };
         let devices: Option<Vec<u32>> = devices.iter().map(|device| u32::try_from(*device).ok()).collect();
@@ -176,7 +173,7 @@ c_functions! {
         let state = state()?;
         let comms = state.cluster.init_all(&devices, &default_config()?)?;
         for (at, comm) in comms.iter().enumerate() {
-            enter(state, comm);
+            enter(state, comm)?;
             // SAFETY: C says that there is room for so many.
             unsafe { put(out.add(at), "comms", handle(comm))? };
         }
@@ -192,14 +189,14 @@ c_functions! {
         from: *const layout::CommConfig,
         out: *mut *mut c_void,
     ) {
-        is_there(out, "subComm")?;
+        ffi::is_there(out, "subComm")?;
         // SAFETY: null or C's to read.
         let (comm, ranks) = unsafe { (slice(comm, 1, "comm")?[0], slice(ranks, count as usize, "rankIds")?) };
         // SAFETY: null or C's to read.
         let config = unsafe { config(from)? };
         let state = state()?;
         let sub = state.comm(comm)?.create_sub(ranks, id, rank, &config)?;
-        enter(state, &sub);
+        enter(state, &sub)?;
         // SAFETY: C's to write to, and not null.
         unsafe { put(out, "subComm", handle(&sub)) }
     }
@@ -214,7 +211,7 @@ c_functions! {
     }
 
     hccl HcclGetCommName(comm: *mut c_void, name: *mut c_char) {
-        is_there(name, "commName")?;
+        ffi::is_there(name, "commName")?;
         let comm = state()?.comm(comm)?;
         let mut bytes = [0u8; NAME];
         let text = comm.name().as_bytes();

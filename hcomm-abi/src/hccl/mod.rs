@@ -5,5 +5,7 @@ mod channel;
 mod comm;
 mod layout;
 mod rank_graph;
+mod recover;
 mod res;
 mod unsupported;
+mod window;

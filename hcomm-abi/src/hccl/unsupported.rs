@@ -30,10 +30,8 @@ not_offered! { hccl:
     HcclAllReduce HcclBroadcast HcclReduceScatter HcclReduceScatterV HcclScatter HcclAllGather HcclAllGatherV
     HcclSend HcclRecv HcclAlltoAllVC HcclAlltoAllV HcclAlltoAll HcclReduce HcclBatchSendRecv
     HcclCommInitClusterInfo HcclCommInitClusterInfoConfig HcclSetConfig HcclGetConfig
-    HcclCommSuspend HcclCommResume HcclCommRegCommStateCallback
     HcclCommSetMemoryRange HcclCommUnsetMemoryRange HcclCommActivateCommMemory HcclCommDeactivateCommMemory
     HcclCommWorkingDevNicSet HcclGroupStart HcclGroupEnd HcclGroupStatusGet
-    HcclCommSymWinRegister HcclCommSymWinDeregister HcclCommSymWinGet HcclSymWinGetPeerPointer
     HcclChannelConfigCreate HcclChannelConfigDestroy HcclChannelConfigSetInt HcclChannelConfigSetStr
     HcclChannelAcquireWithConfig HcclAicpuKernelLaunch
     HcclRankGraphGetEndpointNum HcclRankGraphGetEndpointDesc HcclRankGraphGetEndpointInfo
@@ -56,6 +54,6 @@ not_offered! { hccl:
 not_offered! { acl:
     aclrtSetDeviceResLimit aclrtStreamAbort aclrtResetEvent aclrtQueryEventWaitStatus
     aclrtCreateNotify aclrtDestroyNotify aclrtRecordNotify aclrtWaitAndResetNotify aclrtGetNotifyId
-    aclrtMemGetAllocationGranularity aclrtReserveMemAddress aclrtReleaseMemAddress aclrtMallocPhysical
-    aclrtFreePhysical aclrtMapMem aclrtUnmapMem
+
+
 }

@@ -1,6 +1,7 @@
 //! Calls as a program that the checks take.
 
 use super::cut::Chunks;
+use super::operands::{Claim, Operands};
 use super::{Bytes, Call, Flag, Record, What};
 use hcomm_core::ids::SpanId;
 use hcomm_core::operator::{Buffer, Operator};
@@ -29,15 +30,39 @@ const ANY: Operator = Operator::AllToAll;
 pub fn convert(record: &Record) -> Option<Recorded> {
     let layout = Layout::flat(record.ranks)?;
     let chunks = Chunks::new(record);
+    let split = chunks.most(Buffer::Input).max(chunks.most(Buffer::Output)).div_ceil(record.ranks).max(1);
+    let (mut threads, again) = program(record, &chunks, ANY, Shape { layout, root: 0, src: 0, dst: 0 }, split);
+    let mut once = again.clone();
+    threads.ends_with_a_barrier(&mut once, record);
+    Some(Recorded { once, again, exact: chunks.exact })
+}
+
+/// One call of an operator as the program of that operator. The error says why that is not possible.
+pub(super) fn of_operator(record: &Record, claim: &Claim) -> Result<Program, String> {
+    let roles = || format!("{} of {} ranks has no such roles", claim.operator, record.ranks);
+    let shape = claim.shape(record.ranks).ok_or_else(roles)?;
+    let operands = Operands::find(record, claim, &shape)?;
+    let (chunks, split) = Chunks::of_operator(record, &operands);
+    if !chunks.exact {
+        return Err("the ranges of its calls have too many boundaries".into());
+    }
+    let (_, mut program) = program(record, &chunks, claim.operator, shape, split);
+    if !assign_classes(&mut program) {
+        return Err("it does not run to its end".into());
+    }
+    Ok(program)
+}
+
+fn program(record: &Record, chunks: &Chunks, operator: Operator, shape: Shape, split: u32) -> (Threads, Program) {
     let mut threads = Threads::new(record);
     for (index, call) in record.calls.iter().enumerate() {
-        threads.call(index as u32, call, &chunks);
+        threads.call(index as u32, call, chunks);
     }
-    let mut again = Program {
+    let mut program = Program {
         algorithm: "recorded".into(),
-        operator: ANY,
-        shape: Shape { layout, root: 0, src: 0, dst: 0 },
-        split: chunks.most(Buffer::Input).max(chunks.most(Buffer::Output)).div_ceil(record.ranks).max(1),
+        operator,
+        shape,
+        split,
         scratch: chunks.most(Buffer::Scratch),
         deterministic: false,
         // Which memory a peer may reach, the communicator knows, and has refused what it may not.
@@ -46,10 +71,84 @@ pub fn convert(record: &Record) -> Option<Recorded> {
         source: source(record),
         ranks: threads.ranks.iter().map(|rank| RankProgram { threads: rank.queues.clone() }).collect(),
     };
-    threads.streams_meet(&mut again);
-    let mut once = again.clone();
-    threads.ends_with_a_barrier(&mut once, record);
-    Some(Recorded { once, again, exact: chunks.exact })
+    threads.streams_meet(&mut program);
+    (threads, program)
+}
+
+/// Gives every transfer its length class: an operand's chunk has its place's, and a cell of scratch that of what it holds
+/// at the time. For that the program is run once, in any order that its notifies allow. False if it does not end.
+fn assign_classes(program: &mut Program) -> bool {
+    let classes = program.classes().max(1);
+    let mut cells: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let mut flags: BTreeSet<(u32, Flag)> = BTreeSet::new();
+    let mut next: Vec<Vec<usize>> = program.ranks.iter().map(|rank| vec![0; rank.threads.len()]).collect();
+    loop {
+        let mut moved = false;
+        for (rank, nexts) in (0u32..).zip(&mut next) {
+            for (thread, at) in (0u32..).zip(nexts) {
+                while let Some(op) = program.ranks[rank as usize].threads[thread as usize].get(*at).copied() {
+                    let set = match op.kind {
+                        OpKind::ThreadNotifyWait { notify } => {
+                            if !flags.remove(&(rank, Flag::Thread { thread, notify })) {
+                                break;
+                            }
+                            None
+                        }
+                        OpKind::ChannelNotifyWait { peer, notify } => {
+                            if !flags.remove(&(rank, Flag::Channel { peer, notify })) {
+                                break;
+                            }
+                            None
+                        }
+                        OpKind::ThreadNotifyRecord { thread, notify } => Some((rank, Flag::Thread { thread, notify })),
+                        OpKind::ChannelNotifyRecord { peer, notify } => {
+                            Some((peer, Flag::Channel { peer: rank, notify }))
+                        }
+                        _ => None,
+                    };
+                    flags.extend(set);
+                    if let (Some(transfer), Some(owners)) = (op.kind.transfer(), op.kind.sides(rank)) {
+                        let class = class_of(program, &cells, transfer, owners);
+                        if transfer.dst.buffer == Buffer::Scratch {
+                            let (owner, first) = (owners.0, transfer.dst.chunk);
+                            cells.extend((0..transfer.len).map(|at| ((owner, first + at), (class + at) % classes)));
+                        }
+                        let kind = with_transfer(op.kind, Transfer { class, ..*transfer });
+                        program.ranks[rank as usize].threads[thread as usize][*at].kind = kind;
+                    }
+                    *at += 1;
+                    moved = true;
+                }
+            }
+        }
+        if !moved {
+            break;
+        }
+    }
+    let ends = |(rank, next): (&RankProgram, &Vec<usize>)| rank.threads.iter().map(Vec::len).eq(next.iter().copied());
+    program.ranks.iter().zip(&next).all(ends)
+}
+
+/// The class of the first chunk of a transfer.
+fn class_of(program: &Program, cells: &BTreeMap<(u32, u32), u32>, transfer: &Transfer, (to, from): (u32, u32)) -> u32 {
+    let ends = [(transfer.src, from), (transfer.dst, to)];
+    let operand = ends.iter().find(|(cell, _)| cell.buffer != Buffer::Scratch);
+    match operand {
+        Some((cell, owner)) => program.class_of(cell.buffer, *owner, cell.chunk),
+        None => cells.get(&(from, transfer.src.chunk)).copied().unwrap_or(0),
+    }
+}
+
+fn with_transfer(kind: OpKind, transfer: Transfer) -> OpKind {
+    match kind {
+        OpKind::LocalCopy(_) => OpKind::LocalCopy(transfer),
+        OpKind::LocalReduce(_) => OpKind::LocalReduce(transfer),
+        OpKind::Write(peer, _) => OpKind::Write(peer, transfer),
+        OpKind::Read(peer, _) => OpKind::Read(peer, transfer),
+        OpKind::WriteReduce(peer, _) => OpKind::WriteReduce(peer, transfer),
+        OpKind::ReadReduce(peer, _) => OpKind::ReadReduce(peer, transfer),
+        other => other,
+    }
 }
 
 /// A place for every call: its number stands for the line.

@@ -3,6 +3,7 @@
 //! A boundary inside the source of a copy is one inside its destination too, and the other way round, so that what moves
 //! is whole chunks at both ends.
 
+use super::operands::Operands;
 use super::{Bytes, Memory, Record, What};
 use hcomm_core::operator::Buffer;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +31,7 @@ struct RankChunks {
     counts: [u32; 3],
 }
 
-fn moves(record: &Record) -> impl Iterator<Item = (&Bytes, &Bytes)> {
+pub(super) fn moves(record: &Record) -> impl Iterator<Item = (&Bytes, &Bytes)> {
     record.calls.iter().filter_map(|call| match &call.what {
         What::Move { dst, src, .. } if dst.len > 0 => Some((dst, src)),
         _ => None,
@@ -57,6 +58,48 @@ impl Chunks {
         chunks.carry_over(record);
         chunks.number(record);
         chunks
+    }
+
+    /// Chunks as an operator has them: the slots of inputs and outputs are all cut alike. The second number is how many
+    /// chunks a slot has.
+    pub(super) fn of_operator(record: &Record, operands: &Operands) -> (Chunks, u32) {
+        let mut chunks = Chunks::new(record);
+        let mut split = 0;
+        loop {
+            // Where slots are cut anywhere, all are.
+            let mut offsets = BTreeSet::from([0]);
+            for (rank, _, start, slots) in operands.all() {
+                let inside = chunks.ranks[rank].cuts.range(start..start + slots * operands.slot);
+                offsets.extend(inside.map(|cut| (cut - start) % operands.slot));
+            }
+            if offsets.len() == split || !chunks.exact {
+                break;
+            }
+            split = offsets.len();
+            for (rank, _, start, slots) in operands.all() {
+                let starts = (0..slots).map(|slot| start + slot * operands.slot);
+                let cuts = starts.flat_map(|start| offsets.iter().map(move |offset| start + offset));
+                chunks.ranks[rank].cuts.extend(cuts.chain([start + slots * operands.slot]));
+            }
+            chunks.carry_over(record);
+        }
+        for rank in &mut chunks.ranks {
+            *rank = RankChunks {
+                cuts: std::mem::take(&mut rank.cuts),
+                buffers: std::mem::take(&mut rank.buffers),
+                ..RankChunks::default()
+            };
+        }
+        chunks.number(record);
+        // Operands have all their chunks, those that nothing touches too.
+        for (rank, buffer, start, slots) in operands.all() {
+            let rank = &mut chunks.ranks[rank];
+            let cuts = rank.cuts.range(start..start + slots * operands.slot);
+            let numbers: Vec<(u64, u32)> = cuts.copied().zip(0..).collect();
+            rank.counts[buffer as usize] = numbers.len() as u32;
+            rank.numbers.extend(numbers);
+        }
+        (chunks, split as u32)
     }
 
     /// Carries boundaries over copies until there are no new ones.

@@ -6,15 +6,18 @@
 //! a kernel's operations come after its launch (`convert`). The checks of a written algorithm then say what is wrong in
 //! terms of calls (`tell`).
 
+mod calls;
 mod convert;
 mod cut;
+mod operands;
 mod tell;
 #[cfg(test)]
 mod tests;
 mod timeline;
 
 pub use convert::{Recorded, convert};
-pub use tell::{Fault, check};
+pub use operands::Claim;
+pub use tell::{Fault, check, check_result};
 pub use timeline::timeline;
 
 /// The calls of one communicator.

@@ -1,8 +1,9 @@
 //! The checks on a record, and what they say in terms of calls.
 
+use super::operands::Claim;
 use super::{Call, Record, Recorded};
 use hcomm_core::check;
-use hcomm_core::diag::Diagnostic;
+use hcomm_core::diag::{Code, Diagnostic};
 use hcomm_core::spec::Span;
 use std::fmt;
 
@@ -25,6 +26,25 @@ pub fn check(record: &Record, recorded: &Recorded) -> Vec<Fault> {
     let once = once.into_iter().map(|diagnostic| (diagnostic, false));
     let all = once.chain(again.into_iter().map(|diagnostic| (diagnostic, true)));
     all.map(|(diagnostic, again)| Fault { calls: calls(record, &diagnostic), diagnostic, again }).collect()
+}
+
+/// What is wrong with what each call of an operator computes, if the calls are that operator's. The error says why it
+/// cannot be told.
+///
+/// # Errors
+///
+/// If the calls of the operator cannot be told apart, or its operands not be found in them.
+pub fn check_result(record: &Record, claim: &Claim) -> Result<Vec<(usize, Vec<Fault>)>, String> {
+    let parts = super::calls::of(record).ok_or("the ranks have launched kernels differently often")?;
+    let mut found = Vec::new();
+    for (which, part) in parts.iter().enumerate() {
+        let program = super::convert::of_operator(part, claim).map_err(|why| format!("call {which} of it: {why}"))?;
+        let wrong = check::check(&program).into_iter();
+        let wrong = wrong.filter(|diagnostic| matches!(diagnostic.code, Code::H301 | Code::H302 | Code::H303));
+        let fault = |diagnostic| Fault { calls: calls(part, &diagnostic), diagnostic, again: false };
+        found.push((which, wrong.map(fault).collect()));
+    }
+    Ok(found)
 }
 
 fn calls(record: &Record, diagnostic: &Diagnostic) -> Vec<(String, Option<Call>)> {

@@ -1,3 +1,5 @@
+//! Records as programs, and what the checks say of them.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
@@ -174,4 +176,31 @@ fn ranges_inside_others_have_their_chunks_once() {
         .map(|transfer| (transfer.dst.chunk, transfer.src.chunk))
         .collect();
     assert_eq!(firsts, [(0, 0), (0, 1), (1, 1)]);
+}
+
+#[test]
+fn what_is_computed_is_checked_where_the_operator_is_known() {
+    let claim = Claim::parse("send_recv:0:1").unwrap();
+    let mut script = Script::default();
+    let record = script.send(Faults::default()).send(Faults::default()).finish();
+    assert_eq!(check_result(&record, &claim), Ok(vec![(0, Vec::new()), (1, Vec::new())]));
+    // As a broadcast, the root does not get its own data.
+    let wrong = check_result(&record, &Claim::parse("broadcast:0").unwrap()).unwrap_err();
+    assert!(wrong.contains("rank 0 touches can be its output"), "{wrong}");
+    // The receiver takes only a part of what was sent.
+    let mut script = Script::default();
+    let mut record = script.send(Faults::default()).finish();
+    for call in &mut record.calls {
+        if let What::Move { dst, src, .. } = &mut call.what
+            && call.rank == 1
+        {
+            (dst.len, src.len) = (3000, 3000);
+        }
+    }
+    let found = check_result(&record, &claim).unwrap();
+    assert_eq!(codes(&found[0].1), [(Code::H302, false)]);
+    insta::assert_snapshot!(found[0].1[0]);
+    for (text, claim) in [("all_gather:1", false), ("broadcast", false), ("send_recv:1", false), ("what", false)] {
+        assert_eq!(Claim::parse(text).is_some(), claim, "{text}");
+    }
 }

@@ -196,11 +196,19 @@ fn launch(
                 for (at, buffer) in &buffers {
                     set_word(&mut arguments, *at, buffer.as_ptr() as u64);
                 }
-                let result = crate::state::as_kernel(device, id, || kernel(arguments.as_mut_ptr().cast()));
+                let (result, open) = crate::state::as_kernel(device, id, || kernel(arguments.as_mut_ptr().cast()));
                 drop(function);
-                match result {
-                    0 => Ok(()),
-                    code => Err(CommError::new(Code::Runtime, format!("{} {name} returned {code}", ffi::AICPU))),
+                match (result, open) {
+                    (0, None) => Ok(()),
+                    (0, Some(tag)) => Err(CommError::new(
+                        Code::Runtime,
+                        format!(
+                            "{} {name} returned inside the batch `{tag}`, whose tasks are lost: HcommBatchModeEnd is \
+                             missing",
+                            ffi::AICPU
+                        ),
+                    )),
+                    (code, _) => Err(CommError::new(Code::Runtime, format!("{} {name} returned {code}", ffi::AICPU))),
                 }
             };
             state.cluster.launch_call(stream, Box::new(call))?;

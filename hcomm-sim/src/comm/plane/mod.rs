@@ -98,6 +98,11 @@ impl DataPlane {
         self.timeout
     }
 
+    /// The tag of the batch that has been started and not ended.
+    pub fn open_batch(&self) -> Option<&str> {
+        self.batch.as_ref().map(|batch| batch.tag.as_str())
+    }
+
     /// `HcommBatchModeStart`: what follows is launched by [`batch_end`](DataPlane::batch_end).
     ///
     /// # Errors
