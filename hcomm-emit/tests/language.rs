@@ -105,16 +105,33 @@ const PROGRAMS: [&str; 9] = [
     }",
 ];
 
+/// What a rank count brings up that the emitter did not see is an error of the schedule, and ends it.
+const FAULTS: [&str; 6] = [
+    "pub Bounds: all_gather { copy_in { scratch[2 * rank] = input; } }",
+    "pub Divides: all_gather { copy_in { scratch[5 / (ranks - 2)] = input; } }",
+    "pub Endless: all_gather { let mut x = 1; while x > 0 { x = x + 1 - 1; } }",
+    "pub Overflows: all_gather { let mut x = 2; for i in 0..70 { x = x * x; } copy_in { scratch[x] = input; } }",
+    "pub Myself: barrier { pre_sync { signal at(wrap(rank + 2, ranks)); } }",
+    "pub Shifts: all_gather { copy_in { scratch[1 >> 64 * rank] = input; } }",
+];
+
 #[test]
-fn programs() {
-    let bufs: Vec<SpecBuf> = PROGRAMS.iter().map(|source| parse(source)).collect();
+fn programs_and_faults() {
+    let bufs: Vec<SpecBuf> = PROGRAMS.iter().chain(&FAULTS).map(|source| parse(source)).collect();
     let layouts = |spec: &Spec<'_>| match spec.name {
         "Lanes" => {
             [Layout::equal(1, 3, 2), Layout::unequal(&[1, 3, 2]), Layout::flat(4)].into_iter().flatten().collect()
         }
         _ => [2, 3, 5].into_iter().filter_map(Layout::flat).collect(),
     };
-    with_specs(&bufs, &mut Vec::new(), &mut |specs| support::compare("language", specs, layouts));
+    with_specs(&bufs, &mut Vec::new(), &mut |specs| {
+        let driver = support::driver("language", specs);
+        let (programs, faults) = specs.split_at(PROGRAMS.len());
+        support::compare(&driver, programs, layouts);
+        let line = |spec: &&Spec<'_>| format!("{} 1 2 0 2 1 0 0 1 4 4096 1 2 0 8 0 0 0\n", spec.snake);
+        let input: String = faults.iter().map(line).collect();
+        insta::assert_snapshot!("faults_at_run_time", support::run(&driver, &input));
+    });
 }
 
 /// What is wrong with an algorithm that cannot be emitted.
@@ -139,24 +156,4 @@ fn what_is_refused() {
         refused(parse("pub P: batch_send_recv { copy_in { scratch[0] = input[0]; }\n move { scratch[1] = scratch[0]; } }")),
     ]
     .join("\n"));
-}
-
-/// What a rank count brings up that the emitter did not see is an error of the schedule, and ends it.
-#[test]
-fn faults_at_run_time() {
-    let bufs: Vec<SpecBuf> = [
-        "pub Bounds: all_gather { copy_in { scratch[2 * rank] = input; } }",
-        "pub Divides: all_gather { copy_in { scratch[5 / (ranks - 2)] = input; } }",
-        "pub Endless: all_gather { let mut x = 1; while x > 0 { x = x + 1 - 1; } }",
-        "pub Overflows: all_gather { let mut x = 2; for i in 0..70 { x = x * x; } copy_in { scratch[x] = input; } }",
-        "pub Self: barrier { pre_sync { signal at(wrap(rank + 2, ranks)); } }",
-        "pub Shifts: all_gather { copy_in { scratch[1 >> 64 * rank] = input; } }",
-    ]
-    .map(|source| parse(&source.replace("pub Self", "pub Myself")))
-    .to_vec();
-    with_specs(&bufs, &mut Vec::new(), &mut |specs| {
-        let driver = support::driver("faults", specs);
-        let line = |spec: &&Spec<'_>| format!("{} 1 2 0 2 1 0 0 1 4 4096 1 2 0 8 0 0 0\n", spec.snake);
-        insta::assert_snapshot!(support::run(&driver, &specs.iter().map(line).collect::<String>()));
-    });
 }

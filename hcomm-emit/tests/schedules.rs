@@ -36,7 +36,7 @@ fn some_of_the_library() {
     let specs: Vec<&Spec<'static>> =
         hcomm_algos::LIBRARY.iter().filter(|spec| SOME.contains(&spec.snake)).copied().collect();
     assert_eq!(specs.len(), SOME.len());
-    support::compare("some", &specs, layouts);
+    support::compare(&support::driver("some", &specs), &specs, layouts);
 }
 
 #[test]
@@ -44,5 +44,5 @@ fn some_of_the_library() {
 fn the_whole_library() {
     let specs: Vec<&Spec<'static>> =
         hcomm_algos::LIBRARY.iter().filter(|spec| !spec.headers.symmetric).copied().collect();
-    support::compare("all", &specs, layouts);
+    support::compare(&support::driver("all", &specs), &specs, layouts);
 }

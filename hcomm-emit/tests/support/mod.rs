@@ -107,8 +107,7 @@ pub(crate) fn counts(program: &Program, count: u64) -> Counts {
 }
 
 /// Compares all operations of all ranks of schedules with those of the programs, on layouts that are given for each.
-pub(crate) fn compare(name: &str, specs: &[&Spec<'_>], layouts: impl Fn(&Spec<'_>) -> Vec<Layout>) {
-    let driver = driver(name, specs);
+pub(crate) fn compare(driver: &Path, specs: &[&Spec<'_>], layouts: impl Fn(&Spec<'_>) -> Vec<Layout>) {
     let (mut input, mut wants) = (String::new(), Vec::new());
     for spec in specs {
         for layout in layouts(spec) {
@@ -132,7 +131,7 @@ pub(crate) fn compare(name: &str, specs: &[&Spec<'_>], layouts: impl Fn(&Spec<'_
             }
         }
     }
-    let output = run(&driver, &input);
+    let output = run(driver, &input);
     let mut found = output.split("end\n");
     for (what, want) in &wants {
         let have = by_thread(found.next().unwrap(), want.len());
