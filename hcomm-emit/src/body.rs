@@ -400,9 +400,10 @@ impl<'p, 's> Printer<'p, 's> {
         let name = self.declare(var, name, crate::expr::Type::Int);
         if self.exprs.engine == Engine::Aiv {
             let set = list.trim_end_matches("s()");
-            self.line(&format!("for (int64_t {name}_at = 0; {name}_at < Num{set}s(); ++{name}_at) {{"));
+            let at = self.declare(VarId(u32::MAX - var.0), &format!("{name}_at"), crate::expr::Type::Int);
+            self.line(&format!("for (int64_t {at} = 0; {at} < Num{set}s(); ++{at}) {{"));
             self.depth += 1;
-            self.line(&format!("const int64_t {name} = {set}({name}_at);"));
+            self.line(&format!("const int64_t {name} = {set}({at});"));
             if set == "NodePeer" {
                 self.line(&format!("if ({name} < 0) {{"));
                 self.line("    continue; // that node has no such place");

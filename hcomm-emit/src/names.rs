@@ -152,6 +152,7 @@ const MEMBERS: &[&str] = &[
     "Ok",
     "Output",
     "Par",
+    "Peer",
     "Peers",
     "Place",
     "Pod",

@@ -18,7 +18,7 @@ use crate::{entry, names, runtime, testcase};
 const MAX_NAME: usize = 128;
 
 /// What to emit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// For which engine.
     pub engine: Engine,
@@ -26,6 +26,8 @@ pub struct Options {
     pub product: Product,
     /// Whether a write and the record behind it become one operation (950 only).
     pub fuse: bool,
+    /// A table of `hcomm tune OPERATOR --format cpp`, to ask whether this algorithm is the best for a size.
+    pub tuner: Option<String>,
 }
 
 /// The files of a package: their paths in its folder, and their texts.
@@ -67,6 +69,16 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
         ));
     }
     let function = format!("Hccl{}", class.name);
+    let choose = format!("choose_{}", spec.operator);
+    if let Some(table) = &options.tuner
+        && !table.contains(&format!("{choose}("))
+    {
+        return refuse(format!(
+            "the tuner's table has no function `{choose}`: `hcomm tune {} --format cpp` writes one",
+            spec.operator
+        ));
+    }
+    let is_best = options.tuner.as_ref().map(|_| format!("bool {function}IsBest(uint64_t bytes)"));
     let entry = entry::entry(spec.operator);
     let declaration = declaration(&function, &entry);
     let (layouts, equal) = layouts(spec);
@@ -82,11 +94,14 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
             .replace("@TEST_RANKS@", test_ranks(spec, options.engine))
     };
     let mut files: Package = vec![
-        (format!("inc/hccl_{snake}.h"), public_header(spec, &snake, &entry, &declaration)),
+        (format!("inc/hccl_{snake}.h"), public_header(spec, &entry, &declaration, is_best.as_deref())),
         (format!("common/{snake}.h"), class.header.clone()),
         (format!("common/{snake}.cc"), class.source.clone()),
         ("common/operator.h".into(), operator_header(spec, &class.name, &snake, options, (layouts, equal, in_place))),
-        (format!("op_host/{snake}_entry.cc"), entry_source(&snake, &entry, &declaration, spec.operator)),
+        (
+            format!("op_host/{snake}_entry.cc"),
+            entry_source(&snake, &entry, &declaration, spec.operator, is_best.as_deref()),
+        ),
         ("op_host/protocols.h".into(), protocols(options)),
         (
             "testcase/main.cc".into(),
@@ -95,6 +110,7 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
         ("README.md".into(), readme(spec, &fill(runtime::README), &declaration, options, (layouts, equal, in_place))),
     ];
     files.extend(runtime::SCHEDULE.iter().map(|(name, text)| (format!("common/{name}"), (*text).to_owned())));
+    files.extend(options.tuner.clone().map(|table| ("op_host/tuner.h".to_owned(), table)));
     let own = if aiv { runtime::AIV_FILES } else { runtime::AI_CPU_FILES };
     files.extend(runtime::FILES.iter().chain(own).map(|(path, text)| ((*path).to_owned(), fill(text))));
     if aiv {
@@ -183,10 +199,10 @@ fn docs(spec: &Spec<'_>, prefix: &str) -> String {
     text
 }
 
-fn public_header(spec: &Spec<'_>, snake: &str, entry: &entry::Entry, declaration: &str) -> String {
+fn public_header(spec: &Spec<'_>, entry: &entry::Entry, declaration: &str, is_best: Option<&str>) -> String {
     let guard = format!("HCCL_{}_H", names::constant(spec.snake));
     let mut text = format!(
-        "#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n\n#include \"acl/acl_rt.h\"\n#include \"hccl/hccl_types.h\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
+        "#ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stdint.h>\n\n#include \"acl/acl_rt.h\"\n#include \"hccl/hccl_types.h\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
     );
     text += "/**\n";
     text += &docs(spec, " * ");
@@ -196,20 +212,30 @@ fn public_header(spec: &Spec<'_>, snake: &str, entry: &entry::Entry, declaration
         let _ = writeln!(text, " * @param {name} {what}");
     }
     text += " * @param comm the communicator\n * @param stream the stream that it runs on\n * @return HCCL_SUCCESS when it is on the stream\n */\n";
-    let _ = write!(
-        text,
-        "__attribute__((visibility(\"default\")))\n{declaration};\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif // {guard}\n"
-    );
-    let _ = snake;
+    let _ = write!(text, "__attribute__((visibility(\"default\")))\n{declaration};\n\n");
+    if let Some(is_best) = is_best {
+        text += "/**\n * Whether the tuner's table has this algorithm on this engine for so many bytes of the operator's larger buffer:\n * simulated on the cluster that op_host/tuner.h names.\n */\n";
+        let _ = write!(text, "__attribute__((visibility(\"default\")))\n{is_best};\n\n");
+    }
+    let _ = write!(text, "#ifdef __cplusplus\n}}\n#endif\n\n#endif // {guard}\n");
     text
 }
 
-fn entry_source(snake: &str, entry: &entry::Entry, declaration: &str, operator: Operator) -> String {
-    let mut text = format!(
-        "#include \"hccl_{snake}.h\"\n\n#include <algorithm>\n#include <vector>\n\n#include \"execute.h\"\n#include \"log.h\"\n"
-    );
+fn entry_source(
+    snake: &str,
+    entry: &entry::Entry,
+    declaration: &str,
+    operator: Operator,
+    is_best: Option<&str>,
+) -> String {
+    let cstring = if is_best.is_some() { "#include <cstring>\n" } else { "" };
+    let mut text = format!("#include \"hccl_{snake}.h\"\n\n#include <algorithm>\n{cstring}#include <vector>\n\n");
     if operator == Operator::BatchSendRecv {
-        text += "#include \"op_param.h\"\n";
+        text += "#include \"data_type.h\"\n";
+    }
+    text += "#include \"execute.h\"\n#include \"log.h\"\n";
+    if is_best.is_some() {
+        text += "#include \"tuner.h\"\n";
     }
     text += "\n";
     if !entry.helpers.is_empty() {
@@ -225,6 +251,12 @@ fn entry_source(snake: &str, entry: &entry::Entry, declaration: &str, operator: 
         text += "    uint32_t rank = 0;\n    uint32_t ranks = 0;\n    HCOMM_OP_CHECK(WhoAmI(comm, rank, ranks));\n";
     }
     let _ = write!(text, "    Call call;\n{body}    return Execute(call, comm, stream);\n}}\n");
+    if let Some(is_best) = is_best {
+        let _ = write!(
+            text,
+            "\n{is_best}\n{{\n    const hcomm::{operator}_choice &best = hcomm::choose_{operator}(bytes);\n    return std::strcmp(best.algorithm, hcomm_op::OPERATOR_NAME) == 0 &&\n           std::strcmp(best.engine, hcomm_op::ENGINE_NAME) == 0;\n}}\n"
+        );
+    }
     text
 }
 
@@ -255,6 +287,7 @@ namespace hcomm_op {{
 using Algorithm = {class};
 
 constexpr const char *OPERATOR_NAME = "{snake}";
+constexpr const char *ENGINE_NAME = "{engine}";
 constexpr const char *KERNEL_NAME = "{kernel}";
 {json}
 constexpr uint32_t MAX_RANKS = {max_ranks};
@@ -264,6 +297,8 @@ constexpr bool EQUAL_NODES = {equal};
 /// Notifies of a channel, and whether some of it is in lanes that run at once.
 constexpr uint32_t NOTIFIES = {notifies};
 constexpr bool HAS_LANES = {lanes};
+/// Whether calls have a root, or a source and a destination.
+constexpr bool ROOTED = {rooted};
 constexpr bool MOVES_DATA = {moves};
 constexpr bool REDUCES = {reduces};
 /// Whether it is proven for an input and an output that overlap.
@@ -285,6 +320,7 @@ inline void SetSlots(Problem &problem, uint32_t ranks)
 
 #endif
 "#,
+        engine = options.engine.name(),
         kernel = kernel_name(class, options.engine),
         json = match options.engine {
             Engine::AiCpu => format!("constexpr const char *KERNEL_JSON = \"lib{snake}_aicpu_kernel.json\";\n"),
@@ -292,6 +328,7 @@ inline void SetSlots(Problem &problem, uint32_t ranks)
         },
         notifies = spec.notifies.len(),
         lanes = has_lanes(spec),
+        rooted = spec.operator.has_root() || spec.operator.has_src_dst(),
         max_ranks = spec.max_ranks(),
         moves = spec.operator != Operator::Barrier,
         reduces = spec.operator.reduces(),

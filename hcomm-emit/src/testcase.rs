@@ -2,7 +2,7 @@
 
 use hcomm_core::operator::Operator;
 
-/// Definitions of `IN_PLACE_ONLY`, `InputElements`, `OutputElements`, `Want` and `Call`.
+/// Definitions of `IN_PLACE_ONLY`, `HAS_ROOT`, `InputElements`, `OutputElements`, `Want` and `Call`.
 pub(crate) fn operator(operator: Operator, function: &str) -> String {
     let one = "c.count";
     let all = "c.ranks * c.count";
@@ -119,8 +119,9 @@ pub(crate) fn operator(operator: Operator, function: &str) -> String {
     let comma = if call.is_empty() { "" } else { ", " };
     let size = if batch { "uint64_t ElementSize(HcclDataType type);\n\n" } else { "" };
     format!(
-        "constexpr bool IN_PLACE_ONLY = {};\n\n{size}{helpers}uint64_t InputElements(const Case &c)\n{{\n{}    return {input};\n}}\n\nuint64_t OutputElements(const Case &c)\n{{\n{}    return {output};\n}}\n\n/// What element `i` of the output must be; -1 for one that is left alone.\nint Want(const Case &c, uint64_t i)\n{{\n{want}}}\n\nHcclResult Call(const Case &c, void *send, void *recv)\n{{\n{unused_buffers}{locals}    return {function}({call}{comma}c.comm, c.stream);\n}}\n",
+        "constexpr bool IN_PLACE_ONLY = {};\nconstexpr bool HAS_ROOT = {};\n\n{size}{helpers}uint64_t InputElements(const Case &c)\n{{\n{}    return {input};\n}}\n\nuint64_t OutputElements(const Case &c)\n{{\n{}    return {output};\n}}\n\n/// What element `i` of the output must be; -1 for one that is left alone.\nint Want(const Case &c, uint64_t i)\n{{\n{want}}}\n\nHcclResult Call(const Case &c, void *send, void *recv)\n{{\n{unused_buffers}{locals}    return {function}({call}{comma}c.comm, c.stream);\n}}\n",
         operator == Operator::Broadcast,
+        operator.has_root() || operator.has_src_dst(),
         unused(&input),
         unused(&output),
     )

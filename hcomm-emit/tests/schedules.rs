@@ -42,5 +42,7 @@ fn some_of_the_library() {
 #[test]
 #[cfg_attr(not(feature = "sweep"), ignore = "every algorithm: run with --features sweep")]
 fn the_whole_library() {
-    support::compare("all", hcomm_algos::LIBRARY, layouts);
+    let specs: Vec<&Spec<'static>> =
+        hcomm_algos::LIBRARY.iter().filter(|spec| !spec.headers.symmetric).copied().collect();
+    support::compare("all", &specs, layouts);
 }

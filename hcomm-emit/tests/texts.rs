@@ -10,7 +10,11 @@ fn library(name: &str) -> &'static Spec<'static> {
 }
 
 fn package(name: &str) -> Package {
-    hcomm_emit::package(library(name), &Options { engine: Engine::AiCpu, product: Product::A950, fuse: false }).unwrap()
+    hcomm_emit::package(
+        library(name),
+        &Options { engine: Engine::AiCpu, product: Product::A950, fuse: false, tuner: None },
+    )
+    .unwrap()
 }
 
 fn file(package: &Package, path: &str) -> String {
@@ -43,10 +47,14 @@ fn what_is_particular_to_a_package() {
     }
 }
 
-/// Every algorithm is emitted, nothing is left to be filled in, lines are not too long, and no text is empty.
+/// Every algorithm is emitted but those for symmetric memory, nothing is left to be filled in, lines are not too long, and no text is empty.
 #[test]
 fn the_library() {
     for spec in hcomm_algos::LIBRARY {
+        if spec.headers.symmetric {
+            assert!(hcomm_emit::class(spec).is_err());
+            continue;
+        }
         for (path, text) in package(spec.snake) {
             assert!(text.len() > 40, "{}: {path}", spec.snake);
             let left = text.split('@').skip(1).step_by(1).find(|word| {
@@ -66,7 +74,41 @@ fn the_library() {
 fn fused_operations_are_for_the_950() {
     let error = hcomm_emit::package(
         library("mesh_all_gather"),
-        &Options { engine: Engine::AiCpu, product: Product::A3, fuse: true },
+        &Options { engine: Engine::AiCpu, product: Product::A3, fuse: true, tuner: None },
     );
     insta::assert_snapshot!(error.unwrap_err());
+}
+
+#[test]
+fn kernels_of_vector_cores() {
+    for name in ["mesh_all_gather", "hierarchical_all_reduce"] {
+        let options = Options { engine: Engine::Aiv, product: Product::A950, fuse: false, tuner: None };
+        let package = hcomm_emit::package(library(name), &options).unwrap();
+        insta::assert_snapshot!(format!("aiv_{name}"), file(&package, &format!("op_kernel_aiv/{name}_kernel.h")));
+    }
+}
+
+/// What Vector cores do not do, of the library.
+#[test]
+fn not_for_vector_cores() {
+    let options = Options { engine: Engine::Aiv, product: Product::A950, fuse: false, tuner: None };
+    let refused = hcomm_algos::LIBRARY.iter().filter_map(|spec| {
+        let error = hcomm_emit::package(spec, &options).err()?;
+        Some(format!("{}: {error}", spec.snake))
+    });
+    insta::assert_snapshot!(refused.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn a_tuner_is_of_the_operator() {
+    let tuner = |text: &str| Options {
+        engine: Engine::AiCpu,
+        product: Product::A950,
+        fuse: false,
+        tuner: Some(text.to_owned()),
+    };
+    insta::assert_snapshot!(hcomm_emit::package(library("nhr_all_gather"), &tuner("choose_all_reduce(")).unwrap_err());
+    let package = hcomm_emit::package(library("nhr_all_gather"), &tuner("choose_all_gather(")).unwrap();
+    assert!(file(&package, "op_host/nhr_all_gather_entry.cc").contains("hcomm::choose_all_gather(bytes)"));
+    assert_eq!(file(&package, "op_host/tuner.h"), "choose_all_gather(");
 }

@@ -1,7 +1,7 @@
 //! How fast an algorithm is timed, from its description on: `cargo run --release -p hcomm-sim --example speed --
 //! ring_all_reduce 1024 950-mesh`. The process's memory is for `/usr/bin/time -v` to say.
 
-#![allow(missing_docs, reason = "an example")]
+#![allow(missing_docs, clippy::print_stdout, reason = "an example")]
 
 use std::time::Instant;
 

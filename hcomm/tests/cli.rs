@@ -375,6 +375,7 @@ fn traces_keep_the_rules_and_say_what_they_leave_out() {
 
 /// The page in a browser: its script runs to the end and fills the tables, without a network.
 #[test]
+#[expect(clippy::print_stderr, reason = "says what was not tested")]
 fn a_browser_shows_the_report() {
     if Command::new("chromium").arg("--version").output().is_err() {
         eprintln!("no chromium: the report is not shown to a browser");
@@ -471,6 +472,7 @@ fn rank_tables() {
 
 /// The table of `tune` for C++ is C++.
 #[test]
+#[expect(clippy::print_stderr, reason = "says what was not tested")]
 fn the_cpp_table_compiles() {
     let Ok(version) = Command::new("g++").arg("--version").output() else {
         eprintln!("no g++: the C++ table of tune is not compiled");
@@ -569,11 +571,11 @@ fn emit() {
     let out = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("emitted");
     let _ = std::fs::remove_dir_all(&out);
     let line = format!("emit nhr_all_gather --engine ai-cpu --out {}", out.display());
-    assert!(text(&line).starts_with("nhr_all_gather: 32 files in "));
+    let said = text(&line);
     let schedule = std::fs::read_to_string(out.join("common/nhr_all_gather.cc")).unwrap();
     assert!(schedule.contains("Write(to, Scratch(chunk), Scratch(chunk)); // nhr.rs:"), "{schedule}");
     let files = json(&line)["files"].as_array().unwrap().len();
-    assert_eq!(files, 32);
+    assert!(said.starts_with(&format!("nhr_all_gather: {files} files in ")), "{said}");
     insta::assert_snapshot!(refused("emit mesh_all_gather --product a2 --fuse --out target/nowhere"));
     assert!(refused("emit mesh_all_gather --out Cargo.toml").contains("exit status 2"));
 }

@@ -81,7 +81,9 @@ fn generated_code_names_only_the_facade() {
 
 #[test]
 fn every_file_says_what_it_is() {
-    for name in ["hcomm", "hcomm-core", "hcomm-lang", "hcomm-macros", "hcomm-algos", "hcomm-sim", "hcomm-abi"] {
+    for name in
+        ["hcomm", "hcomm-core", "hcomm-lang", "hcomm-macros", "hcomm-algos", "hcomm-sim", "hcomm-emit", "hcomm-abi"]
+    {
         for (path, text) in crate_sources(name) {
             assert!(text.starts_with("//!"), "{} has no first line that says its job", path.display());
         }

@@ -1,3 +1,5 @@
+//! Records as programs, and what the checks say of them.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;

@@ -43,14 +43,17 @@ pub fn admits_layout(product: Product, layout: &Layout) -> Result<(), Diagnostic
     let (within, rule) = scope(product, layout);
     match (0..).zip(&within).find(|(_, place)| **place != within[0]) {
         None => Ok(()),
-        Some((rank, _)) => {
-            let message = format!(
-                "AIV on {product} reaches peers inside one {rule} only, and rank {rank} is in another {rule} than rank 0"
-            );
-            let help = format!("use the engine ai-cpu, or the ranks of one {rule}");
-            Err(Diagnostic::new(Code::H402, message, None).with_help(help))
-        }
+        Some((rank, _)) => Err(apart(product, rule, 0, rank)),
     }
+}
+
+/// That a kernel does not reach one rank from another.
+fn apart(product: Product, rule: &str, rank: u32, peer: u32) -> Diagnostic {
+    let message = format!(
+        "AIV on {product} reaches peers inside one {rule} only, and rank {peer} is in another {rule} than rank {rank}"
+    );
+    let help = format!("use the engine ai-cpu, or the ranks of one {rule}");
+    Diagnostic::new(Code::H402, message, None).with_help(help)
 }
 
 /// Whether a kernel can run on a product, whatever the type: its blocks reach the ranks that they name, and meet as they
@@ -65,7 +68,7 @@ pub fn admits_kernel(product: Product, program: &Program) -> Result<(), Diagnost
     let (within, rule) = scope(product, layout);
     // A program from a file may name what is not there.
     let place = |rank: u32| within.get(rank as usize);
-    let apart = |a: u32, b: u32| place(a).zip(place(b)).is_some_and(|(a, b)| a != b);
+    let is_apart = |a: u32, b: u32| place(a).zip(place(b)).is_some_and(|(a, b)| a != b);
     for (rank, _, op) in program.ops() {
         let peer = match op.kind {
             OpKind::Copy(Copy { dst, src, .. }) => {
@@ -85,12 +88,9 @@ pub fn admits_kernel(product: Product, program: &Program) -> Result<(), Diagnost
             }
             _ => continue,
         };
-        if apart(rank, peer) {
-            let message = format!(
-                "AIV on {product} reaches peers inside one {rule} only, and rank {peer} is in another {rule} than rank {rank}"
-            );
-            let help = format!("use the engine ai-cpu, or the ranks of one {rule}");
-            return Err(Diagnostic::new(Code::H402, message, at(op)).with_help(help).on(layout.ranks(), rank));
+        if is_apart(rank, peer) {
+            let refused = Diagnostic { at: at(op), ..apart(product, rule, rank, peer) };
+            return Err(refused.on(layout.ranks(), rank));
         }
     }
     Ok(())

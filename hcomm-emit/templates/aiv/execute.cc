@@ -25,6 +25,7 @@ constexpr CommEngine ENGINE = COMM_ENGINE_AIV;
 constexpr CommEngine HOST = COMM_ENGINE_CPU_TS;
 /// Vector cores of a device. A launch of more blocks than there are cores would wait for itself.
 constexpr uint32_t MAX_BLOCKS = 48;
+constexpr uint64_t MAX_FLAG_BYTES = 64ULL << 20;
 constexpr uint32_t MAX_STEPS = (1U << AIV_STEP_BITS) - 1;
 
 /// What the host keeps from call to call. It is made last: where it is, all is.
@@ -78,17 +79,18 @@ HostContext *FindContext(HcclComm comm, const std::string &tag)
     return host->complete == COMPLETE ? host : nullptr;
 }
 
-/// A context in device memory, in the place of one that a call left behind which failed further down.
-HcclResult NewContext(HcclComm comm, const std::string &tag, uint64_t bytes, void *&memory)
+/// A context in device memory, which may be there from an earlier call.
+HcclResult DeviceContext(HcclComm comm, const std::string &tag, uint64_t bytes, void *&memory, bool &isNew)
 {
     uint64_t size = 0;
-    if (HcclEngineCtxGet(comm, tag.c_str(), ENGINE, &memory, &size) == HCCL_SUCCESS && memory != nullptr) {
-        if (size >= bytes) {
-            return HCCL_SUCCESS; // what is registered stays where it is
-        }
-        HCOMM_OP_CHECK(HcclEngineCtxDestroy(comm, tag.c_str(), ENGINE));
+    isNew = HcclEngineCtxGet(comm, tag.c_str(), ENGINE, &memory, &size) != HCCL_SUCCESS || memory == nullptr;
+    if (isNew) {
+        HCOMM_OP_CHECK(HcclEngineCtxCreate(comm, tag.c_str(), ENGINE, bytes, &memory));
+    } else if (size < bytes) {
+        HCOMM_OP_ERROR("the context %s has %llu bytes and not %llu", tag.c_str(), static_cast<unsigned long long>(size),
+            static_cast<unsigned long long>(bytes));
+        return HCCL_E_INTERNAL;
     }
-    HCOMM_OP_CHECK(HcclEngineCtxCreate(comm, tag.c_str(), ENGINE, bytes, &memory));
     return HCCL_SUCCESS;
 }
 
@@ -110,19 +112,28 @@ HcclResult RemoteFlags(HcclComm comm, ChannelHandle channel, const std::string &
 }
 
 /// Fills the table of addresses: HCCL buffers, flags, first ranks of nodes.
-HcclResult Connect(HcclComm comm, const std::string &tag, const Problem &problem, const Needs &needs, void *buffer,
+HcclResult Connect(HcclComm comm, const Problem &problem, const Needs &needs, void *buffer,
     std::vector<uint64_t> &table)
 {
     const uint32_t ranks = problem.layout.Ranks();
-    const uint64_t flagBytes = std::max<uint64_t>(static_cast<uint64_t>(ranks) * NOTIFIES, 1) * AIV_FLAG_BYTES;
+    // A channel that is there keeps the memory that it was made with, so one area is for all roots. Each has a region.
+    const uint64_t region = std::max<uint64_t>(static_cast<uint64_t>(ranks) * NOTIFIES, 1) * AIV_FLAG_BYTES;
+    const uint64_t flagBytes = region * (ROOTED ? ranks : 1);
+    if (flagBytes > MAX_FLAG_BYTES) {
+        HCOMM_OP_ERROR("%llu bytes of flags are too many: use the engine ai-cpu", static_cast<unsigned long long>(flagBytes));
+        return HCCL_E_NOT_SUPPORT;
+    }
+    const uint64_t own = ROOTED ? region * (problem.root + problem.src) : 0;
     void *flags = nullptr;
-    const std::string flagTag = tag + ".flags";
-    HCOMM_OP_CHECK(NewContext(comm, flagTag, flagBytes, flags));
-    // Before the channels are there, so that no peer has written yet.
-    HCOMM_OP_CHECK_ACL(aclrtMemset(flags, flagBytes, 0, flagBytes));
+    bool isNew = false;
+    const std::string flagTag = std::string(OPERATOR_NAME) + ".flags";
+    HCOMM_OP_CHECK(DeviceContext(comm, flagTag, flagBytes, flags, isNew));
+    if (isNew) { // before there are channels, so that no peer has written yet
+        HCOMM_OP_CHECK_ACL(aclrtMemset(flags, flagBytes, 0, flagBytes));
+    }
     table.assign(2 * static_cast<size_t>(ranks), 0);
     table[problem.rank] = reinterpret_cast<uintptr_t>(buffer);
-    table[ranks + static_cast<size_t>(problem.rank)] = reinterpret_cast<uintptr_t>(flags);
+    table[ranks + static_cast<size_t>(problem.rank)] = reinterpret_cast<uintptr_t>(flags) + own;
     table.insert(table.end(), problem.layout.firstOf.begin(), problem.layout.firstOf.end());
     if (needs.peers.empty()) {
         return HCCL_SUCCESS;
@@ -154,7 +165,9 @@ HcclResult Connect(HcclComm comm, const std::string &tag, const Problem &problem
             return HCCL_E_PARA;
         }
         table[peer] = reinterpret_cast<uintptr_t>(remote);
-        HCOMM_OP_CHECK(RemoteFlags(comm, channels[at++], flagTag, table[ranks + static_cast<size_t>(peer)]));
+        uint64_t remoteFlags = 0;
+        HCOMM_OP_CHECK(RemoteFlags(comm, channels[at++], flagTag, remoteFlags));
+        table[ranks + static_cast<size_t>(peer)] = remoteFlags + own;
     }
     return HCCL_SUCCESS;
 }
@@ -188,11 +201,12 @@ HcclResult MakeContext(HcclComm comm, const std::string &tag, Problem &problem, 
         return HCCL_E_NOT_SUPPORT;
     }
     std::vector<uint64_t> table;
-    HCOMM_OP_CHECK(Connect(comm, tag, problem, needs, buffer, table));
+    HCOMM_OP_CHECK(Connect(comm, problem, needs, buffer, table));
     void *device = nullptr;
     const std::string tableTag = tag + ".table";
     const uint64_t bytes = table.size() * sizeof(uint64_t);
-    HCOMM_OP_CHECK(NewContext(comm, tableTag, bytes, device));
+    bool isNew = false;
+    HCOMM_OP_CHECK(DeviceContext(comm, tableTag, bytes, device, isNew));
     HCOMM_OP_CHECK(HcclEngineCtxCopy(comm, ENGINE, tableTag.c_str(), table.data(), bytes, 0));
     made.table = reinterpret_cast<uintptr_t>(device);
     void *memory = nullptr;

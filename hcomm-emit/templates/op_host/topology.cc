@@ -1,5 +1,6 @@
 #include "topology.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "hccl/hccl_rank_graph.h"
@@ -92,7 +93,9 @@ HcclResult LayoutOf(HcclComm comm, uint32_t rank, uint32_t ranks, Layout &layout
             return HCCL_E_NOT_SUPPORT;
         }
     }
-    const std::vector<uint32_t> pods = GroupSizes(comm, 1);
+    const std::vector<uint32_t> layers = Layers(comm);
+    const bool hasPods = std::find(layers.begin(), layers.end(), 1U) != layers.end();
+    const std::vector<uint32_t> pods = hasPods ? GroupSizes(comm, 1) : std::vector<uint32_t>{};
     if (!pods.empty() && Sum(pods) == ranks && AreEven(pods, nodes)) {
         layout.pods = static_cast<uint32_t>(pods.size());
     }

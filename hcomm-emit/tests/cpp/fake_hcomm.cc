@@ -9,6 +9,7 @@
 #include <string>
 
 #include "acl/acl_rt.h"
+#include "data_type.h"
 #include "hccl/hccl_comm.h"
 #include "hccl/hccl_rank_graph.h"
 #include "hccl/hccl_res.h"

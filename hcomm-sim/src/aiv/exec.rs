@@ -1,18 +1,16 @@
 //! The engine: blocks that go through their operations, pipes that carry out copies, flags in memory.
 
-use super::pieces::Pieces;
+use super::pipes::{Access, InFlight, PIPES};
 use super::plan::{self, Plan};
-use crate::bytes::combine;
-use crate::bytes::memory::{Bytes, Meter, Part, Slice};
-use crate::bytes::space::{self, Space};
+use crate::bytes::memory::{Bytes, Meter};
+use crate::bytes::space::Space;
 use crate::bytes::verify::Verifier;
 use crate::config::Config;
 use crate::error::{Place, RunError};
 use crate::report::{Events, Misaligned, Moved, NotifyEvent, NotifyName, UninitialisedRead};
 use crate::scheduler::{Scheduler, Turn};
-use hcomm_core::aiv::{BLOCK_SIZE, Copy, OpKind, Tags};
-use hcomm_core::operator::Buffer;
-use hcomm_core::sizes::{Round, Rounds, Segment};
+use hcomm_core::aiv::{OpKind, Tags};
+use hcomm_core::sizes::{Round, Rounds};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -21,11 +19,11 @@ pub(crate) struct Engine<'p> {
     pub(crate) plan: Plan<'p>,
     pub(crate) repeat: u64,
     pub(crate) rounds: Rounds,
-    config: &'p Config,
-    space: Space,
+    pub(super) config: &'p Config,
+    pub(super) space: Space,
     pub(crate) verifier: Verifier<'p>,
-    meter: Rc<Meter>,
-    poison: Rc<Bytes>,
+    pub(super) meter: Rc<Meter>,
+    pub(super) poison: Rc<Bytes>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) launches: Vec<Launch>,
     flags: Vec<Flag>,
@@ -40,43 +38,9 @@ pub(crate) struct Engine<'p> {
     pub(crate) atomic: Events<Place>,
     pub(crate) misaligned: Events<Misaligned>,
     /// Kept to be used again.
-    read: Vec<u8>,
+    pub(super) read: Vec<u8>,
     /// Is told of every access to memory.
-    observer: &'p mut dyn FnMut(Access),
-}
-
-/// An access of a copy to global memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
-    /// The block, counted over all ranks, and its operation.
-    pub block: u32,
-    /// Which of its operations.
-    pub op: usize,
-    /// The round of the invocation, from 0.
-    pub round: u64,
-    /// From 0.
-    pub invocation: u64,
-    /// Whose memory.
-    pub rank: u32,
-    /// Which of it.
-    pub buffer: Buffer,
-    /// The first byte.
-    pub start: u64,
-    /// Bytes.
-    pub len: u64,
-    /// What is done to them.
-    pub touch: Touch,
-}
-
-/// What an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touch {
-    /// They are read.
-    Read,
-    /// They are replaced.
-    Write,
-    /// They are reduced into.
-    Reduce,
+    pub(super) observer: &'p mut dyn FnMut(Access),
 }
 
 /// A block in a run.
@@ -86,21 +50,18 @@ pub(crate) struct Block {
     /// The operation that is next.
     pub(crate) op: usize,
     /// Whether copies reduce.
-    atomic: bool,
+    pub(super) atomic: bool,
     /// Where the pipes are: copies before this operation have been read, which may be ahead of the block, where no barrier
     /// keeps them, or behind it.
-    taken: usize,
+    pub(super) taken: usize,
     /// Whether copies reduce where the pipes are.
-    taken_atomic: bool,
+    pub(super) taken_atomic: bool,
     /// Pieces that were read and are to be written.
-    in_flight: VecDeque<InFlight>,
+    pub(super) in_flight: VecDeque<InFlight>,
     /// Whether the scheduler holds the block's pipes: that which reads, that which writes the oldest piece, and that which
     /// writes the newest.
-    held: [bool; PIPES],
+    pub(super) held: [bool; PIPES],
 }
-
-/// Pipes of a block, each something that can happen at any time.
-const PIPES: usize = 3;
 
 /// What a block can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +85,7 @@ pub(crate) enum State {
 pub(crate) struct Launch {
     pub(crate) round: u64,
     pub(crate) invocation: u64,
-    sizes: Round,
+    pub(super) sizes: Round,
     /// Blocks that have or had a core.
     started: u32,
     ended: u32,
@@ -139,17 +100,6 @@ struct Flag {
     /// Whether it was recorded since a wait has last passed.
     is_new: bool,
     polled_by: Vec<u32>,
-}
-
-/// A piece in the Unified Buffer.
-#[derive(Debug)]
-struct InFlight {
-    copy: Copy,
-    segment: Segment,
-    /// The operation that it is of.
-    op: usize,
-    reduces: bool,
-    parts: Vec<Part>,
 }
 
 /// What is given to [`Engine::new`] beside the plan.
@@ -264,73 +214,12 @@ impl<'p> Engine<'p> {
         }
     }
 
-    /// Hands the pipes of a block to the scheduler, if they have something to do and are not its already.
-    fn offer_pipes(&mut self, block: u32, woken: &mut Vec<u32>) {
-        let blocks = self.blocks.len() as u32;
-        let pieces = self.blocks[block as usize].in_flight.len();
-        let has_work = [self.next_copy(block).is_some(), pieces > 0, pieces > 1];
-        let held = &mut self.blocks[block as usize].held;
-        for (pipe, has_work) in (1..).zip(has_work) {
-            if has_work && !std::mem::replace(&mut held[pipe as usize - 1], true) {
-                woken.push(block + pipe * blocks);
-            }
-        }
-    }
-
     /// Where a block is, or the block of a pipe.
     fn turn(&self, thread: u32) -> Turn {
         let number = thread % self.blocks.len() as u32;
         let block = &self.blocks[number as usize];
         let launch = &self.launches[self.plan.blocks[number as usize].rank as usize];
         Turn { thread, op: block.op, round: launch.round, invocation: launch.invocation }
-    }
-
-    /// Moves the pipes on to the next copy that no barrier keeps from them, and says whether it reduces.
-    fn next_copy(&mut self, block: u32) -> Option<(Copy, bool)> {
-        let state = &mut self.blocks[block as usize];
-        if matches!(state.state, State::NoCore | State::Done) {
-            return None;
-        }
-        loop {
-            match self.plan.blocks[block as usize].ops.get(state.taken)?.kind {
-                OpKind::PipeBarrier => return None,
-                OpKind::Copy(copy) => return Some((copy, state.taken_atomic)),
-                OpKind::SetAtomic => state.taken_atomic = true,
-                OpKind::SetAtomicNone => state.taken_atomic = false,
-                OpKind::Record(_) | OpKind::Wait(_) | OpKind::SyncAll => {}
-            }
-            state.taken += 1;
-        }
-    }
-
-    /// Reads the copy that is next for the pipes, whatever stands before it. Returns whether there was one.
-    fn take_up(&mut self, block: u32) -> bool {
-        let Some((copy, reduces)) = self.next_copy(block) else { return false };
-        let at = self.blocks[block as usize].taken;
-        for segment in self.pieces(block, copy, reduces) {
-            let piece = self.fetch(block, at, copy, segment, reduces);
-            self.blocks[block as usize].in_flight.push_back(piece);
-        }
-        self.blocks[block as usize].taken = at + 1;
-        true
-    }
-
-    /// Reads the copies that the block has passed.
-    fn take_up_to(&mut self, block: u32) {
-        while self.next_copy(block).is_some() && self.blocks[block as usize].taken < self.blocks[block as usize].op {
-            self.take_up(block);
-        }
-    }
-
-    /// Reads and writes all that stands before a barrier, or the end, where the block is.
-    fn finish_copies(&mut self, block: u32) -> Result<(), RunError> {
-        while self.take_up(block) {}
-        while let Some(piece) = self.blocks[block as usize].in_flight.pop_front() {
-            self.land(block, piece)?;
-        }
-        let state = &mut self.blocks[block as usize];
-        (state.taken, state.taken_atomic) = (state.op + 1, state.atomic);
-        Ok(())
     }
 
     /// Where a block is, at operation `op` of it.
@@ -511,98 +400,5 @@ impl<'p> Engine<'p> {
             let place = self.place(thread, self.blocks[thread as usize].op);
             self.atomic.add(|| place);
         }
-    }
-
-    fn pieces(&self, thread: u32, copy: Copy, reduces: bool) -> Pieces {
-        let program = self.plan.program;
-        let piece = plan::piece(program, self.config.dtype, reduces);
-        let launch = &self.launches[self.plan.blocks[thread as usize].rank as usize];
-        Pieces::new(&launch.sizes, &copy, program.parts, program.frame.classes(), piece)
-    }
-
-    /// Reads the source of a piece. What nothing has written becomes poison.
-    fn fetch(&mut self, thread: u32, op: usize, copy: Copy, segment: Segment, reduces: bool) -> InFlight {
-        self.operations += 1;
-        self.observe((thread, op), (copy.src.rank, copy.src.cell.buffer), (segment.src, segment.len), Touch::Read);
-        let Segment { dst, src, len } = segment;
-        self.moved.add(copy.dst.rank, copy.src.rank, len);
-        if !copy.padded && [dst, src, len].iter().any(|number| !number.is_multiple_of(BLOCK_SIZE)) {
-            let place = self.place(thread, op);
-            self.misaligned.add(|| Misaligned { place, dst, src, len });
-        }
-        let from = self.space.place(copy.src.rank, copy.src.cell.buffer);
-        let mut parts = Vec::new();
-        self.space.memory(from).read(from.base + src, len, &mut parts);
-        let to = self.space.place(copy.dst.rank, copy.dst.cell.buffer);
-        let (reads, writes) = (from.base + src, to.base + dst);
-        if from.memory == to.memory && reads != writes && reads.abs_diff(writes) < len {
-            let place = self.place(thread, op);
-            self.overlaps.add(|| place);
-        }
-        self.poison_gaps((thread, op), &mut parts, (copy.src.rank, copy.src.cell.buffer, src));
-        InFlight { copy, segment, op, reduces, parts }
-    }
-
-    fn observe(
-        &mut self,
-        (block, op): (u32, usize),
-        (rank, buffer): (u32, Buffer),
-        (start, len): (u64, u64),
-        touch: Touch,
-    ) {
-        let launch = &self.launches[self.plan.blocks[block as usize].rank as usize];
-        let (round, invocation) = (launch.round, launch.invocation);
-        (self.observer)(Access { block, op, round, invocation, rank, buffer, start, len, touch });
-    }
-
-    /// Replaces gaps by poison, and notes that they were read.
-    fn poison_gaps(
-        &mut self,
-        (thread, op): (u32, usize),
-        parts: &mut [Part],
-        (rank, buffer, start): (u32, Buffer, u64),
-    ) {
-        let (mut first, mut bytes, mut at) = (None, 0, start);
-        for part in parts {
-            let len = part.len();
-            if let Part::Gap(len) = *part {
-                first = first.or(Some(at));
-                bytes += len;
-                *part = Part::Written(Slice::whole(self.poison.clone(), len));
-            }
-            at += len;
-        }
-        if let Some(offset) = first {
-            let place = self.place(thread, op);
-            self.uninitialised.add(|| UninitialisedRead { place, rank, buffer, offset, bytes });
-        }
-    }
-
-    /// Writes a piece that a block has read, or reduces it into what is there.
-    fn land(&mut self, thread: u32, piece: InFlight) -> Result<(), RunError> {
-        let InFlight { copy, segment, op, reduces, mut parts } = piece;
-        let touch = if reduces { Touch::Reduce } else { Touch::Write };
-        self.observe((thread, op), (copy.dst.rank, copy.dst.cell.buffer), (segment.dst, segment.len), touch);
-        let buffer = copy.dst.cell.buffer;
-        let place: space::Place = self.space.place(copy.dst.rank, buffer);
-        let mut at = place.base + segment.dst;
-        if reduces {
-            let mut there = Vec::new();
-            self.space.memory(place).read(at, segment.len, &mut there);
-            self.poison_gaps((thread, op), &mut there, (copy.dst.rank, buffer, segment.dst));
-            let (kind, limit) = ((self.config.dtype, self.config.reduce), self.config.memory_limit);
-            let kept = (&self.meter, &self.poison);
-            combine::combine(kind, &mut parts, &there, segment.len as usize, kept, &mut self.read)
-                .map_err(|need| RunError::Memory { need, limit })?;
-        }
-        let memory = self.space.memory_mut(place);
-        for part in parts {
-            if let Part::Written(slice) = part {
-                let len = slice.len;
-                memory.write(at, slice);
-                at += len;
-            }
-        }
-        Ok(())
     }
 }

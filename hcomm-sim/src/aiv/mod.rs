@@ -14,6 +14,7 @@
 
 mod exec;
 pub(crate) mod pieces;
+mod pipes;
 pub(crate) mod plan;
 mod stuck;
 
@@ -25,10 +26,10 @@ use crate::error::RunError;
 use crate::inputs::Inputs;
 use crate::report::{Events, Report};
 use crate::scheduler::{Fifo, Random, Scheduler};
-pub use exec::{Access, Touch};
 use exec::{Engine, Setup};
 use hcomm_core::aiv::Program;
 use hcomm_core::sizes::Rounds;
+pub use pipes::{Access, Touch};
 use plan::Plan;
 use std::rc::Rc;
 

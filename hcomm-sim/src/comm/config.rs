@@ -183,3 +183,19 @@ impl CommConfig {
             })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_nest() {
+        let timeouts = Timeouts::default();
+        let all = [timeouts.exec, timeouts.ring(), timeouts.kernel(), timeouts.host(), timeouts.meet()];
+        assert_eq!(all, [1836, 1856, 1866, 1886, 140]);
+        let never = Timeouts { exec: 0, ..timeouts };
+        assert_eq!([never.ring(), never.kernel(), never.host()], [0; 3]);
+        let most = Timeouts { exec: u32::MAX, connect: u32::MAX };
+        assert_eq!([most.ring(), most.kernel(), most.host()], [u32::MAX, 65535, u32::MAX]);
+    }
+}

@@ -30,6 +30,9 @@
 //! # Ok::<(), hcomm_sim::comm::CommError>(())
 //! ```
 //!
+//! [`Communicator::register_window`] makes symmetric windows (facts 7), for programs whose operands peers reach directly;
+//! `docs/windows.md` has their rules.
+//!
 //! `docs/communicator.md` has the life of an operator, the error codes, and what differs from hardware.
 
 mod channel;

@@ -7,6 +7,7 @@
 use hcomm_core::sizes::{Round, Rounds};
 
 use super::flows::Flows;
+use super::launch::Launch;
 use super::queue::Queue;
 use super::record::{Event, NO_EVENT, Recording};
 use super::schedule::{Amount, Kind, NO_PATH, Schedule, Step};
@@ -53,7 +54,7 @@ pub(super) struct Task {
     pub(super) round: u32,
     pub(super) state: State,
     /// The path of the transfer right before, which the next one follows without a latency.
-    last_path: PathId,
+    pub(super) last_path: PathId,
     pub(super) clock: f64,
     bytes: f64,
 }
@@ -69,19 +70,19 @@ struct Flag {
 
 /// What is remembered of the operation at hand, where operations are recorded.
 #[derive(Clone, Copy, Debug)]
-struct Note {
+pub(super) struct Note {
     start: f64,
     flow: f64,
     arrived: f64,
     alone: f64,
     /// The event before in the thread.
-    last: u32,
+    pub(super) last: u32,
 }
 
 /// What operations cost, whichever the engine. Times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Costs {
-    launch: f64,
+    pub(super) launch: f64,
     local: f64,
     transfer: f64,
     thread_record: f64,
@@ -89,7 +90,7 @@ pub(super) struct Costs {
     wait: f64,
     /// AIV: how often a wait looks; always, if it is 0.
     poll: f64,
-    sync: f64,
+    pub(super) sync: f64,
     barrier: f64,
 }
 
@@ -123,16 +124,6 @@ impl Costs {
     }
 }
 
-/// AIV: the kernel of a rank.
-#[derive(Clone, Copy, Debug, Default)]
-struct Launch {
-    /// Blocks that have or had a core, and those that have ended.
-    started: u32,
-    ended: u32,
-    /// Blocks that are at the meeting.
-    arrived: u32,
-}
-
 /// A record that is going to be lost: the notify, and after how many.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lose {
@@ -164,13 +155,13 @@ pub(super) struct Overrun {
 
 pub(super) struct Engine<'s, 'p> {
     pub(super) schedule: &'s Schedule<'p>,
-    setup: Setup,
+    pub(super) setup: Setup,
     pub(super) tasks: Vec<Task>,
     flags: Vec<Flag>,
-    launches: Vec<Launch>,
-    queue: Queue,
+    pub(super) launches: Vec<Launch>,
+    pub(super) queue: Queue,
     pub(super) flows: Flows,
-    ready: Vec<u32>,
+    pub(super) ready: Vec<u32>,
     amounts: Amounts,
     pub(super) overruns: (u64, Option<Overrun>),
     pub(super) steps: u64,
@@ -178,7 +169,7 @@ pub(super) struct Engine<'s, 'p> {
     pub(super) is_stopped: bool,
     /// That more operations were carried out than could be recorded.
     pub(super) is_full: bool,
-    notes: Vec<Note>,
+    pub(super) notes: Vec<Note>,
     flag_events: Vec<u32>,
     pub(super) recording: Recording,
 }
@@ -242,7 +233,7 @@ impl<'s, 'p> Engine<'s, 'p> {
         Engine {
             schedule,
             tasks,
-            launches: vec![Launch { started: cores, ..Launch::default() }; launches],
+            launches: vec![Launch::new(cores); launches],
             flags: vec![flag; schedule.signals.len()],
             queue: Queue::new(threads),
             flows,
@@ -320,106 +311,6 @@ impl<'s, 'p> Engine<'s, 'p> {
                 self.next_block(thread, time);
             }
             _ => self.queue.remove(thread),
-        }
-    }
-
-    /// AIV: the core of a block that has ended takes the next one of its rank.
-    fn next_block(&mut self, thread: u32, time: f64) {
-        let Some(launch) = self.launches.get_mut(self.schedule.threads[thread as usize].rank as usize) else { return };
-        if launch.started >= self.schedule.blocks {
-            return;
-        }
-        let next = thread - thread % self.schedule.blocks + launch.started;
-        launch.started += 1;
-        let task = &mut self.tasks[next as usize];
-        (task.state, task.clock) = (State::Ready, time.max(task.clock));
-        self.pass_on(thread, next);
-        self.ready.push(next);
-    }
-
-    /// The cause of what a thread does next is the last operation of another one.
-    fn pass_on(&mut self, from: u32, to: u32) {
-        if let Some(last) = self.notes.get(from as usize).map(|note| note.last) {
-            self.notes[to as usize].last = last;
-        }
-    }
-
-    /// AIV: a block has come to the end of its launch, which ends with the last one.
-    fn end_block(&mut self, thread: u32) {
-        let Schedule { blocks, .. } = *self.schedule;
-        let rank = self.schedule.threads[thread as usize].rank;
-        let (first, clock) = (thread - thread % blocks, self.tasks[thread as usize].clock);
-        let launch = &mut self.launches[rank as usize];
-        launch.ended += 1;
-        let gives_core = launch.started < blocks;
-        let is_last = launch.ended == blocks;
-        self.tasks[thread as usize].state = State::Ended;
-        if gives_core {
-            // The first one to end, in the order of time, is who gives its core to the next.
-            self.tasks[thread as usize].state = State::Ends;
-            self.queue.set(thread, clock);
-        }
-        if !is_last {
-            return;
-        }
-        let last = self.latest(first);
-        let all = first..first + blocks;
-        all.clone().for_each(|block| self.queue.remove(block));
-        if u64::from(self.tasks[thread as usize].round) + 1 >= self.setup.rounds.rounds {
-            all.for_each(|block| self.tasks[block as usize].state = State::Done);
-            return;
-        }
-        let cores = self.setup.cores.max(1).min(blocks);
-        let clock = self.tasks[last as usize].clock + self.setup.costs.launch;
-        self.launches[rank as usize] = Launch { started: cores, ..Launch::default() };
-        for block in all.rev() {
-            let has_core = block - first < cores;
-            let task = &mut self.tasks[block as usize];
-            (task.clock, task.at, task.last_path) = (clock, self.schedule.threads[block as usize].begin, NO_PATH);
-            task.round += 1;
-            task.state = if has_core { State::Ready } else { State::NoCore };
-            self.pass_on(last, block);
-            self.ready.extend(has_core.then_some(block));
-        }
-    }
-
-    /// AIV: which block of a rank has the latest clock; the first of several.
-    fn latest(&self, first: u32) -> u32 {
-        let clock = |block: &u32| self.tasks[*block as usize].clock;
-        let blocks = first..first + self.schedule.blocks;
-        blocks.reduce(|latest, block| if clock(&block) > clock(&latest) { block } else { latest }).unwrap_or(first)
-    }
-
-    /// AIV: a block has come to a `SyncAll`. If it is the last one, all go on.
-    fn meet(&mut self, thread: u32) {
-        self.tasks[thread as usize].state = State::Meets;
-        let rank = self.schedule.threads[thread as usize].rank;
-        let launch = &mut self.launches[rank as usize];
-        launch.arrived += 1;
-        if launch.arrived < self.schedule.blocks {
-            return;
-        }
-        launch.arrived = 0;
-        let first = thread - thread % self.schedule.blocks;
-        let last = self.latest(first);
-        let end = self.tasks[last as usize].clock + self.setup.costs.sync;
-        let go_on = |engine: &mut Self, block: u32| {
-            let task = &mut engine.tasks[block as usize];
-            let start = std::mem::replace(&mut task.clock, end);
-            (task.state, task.last_path) = (State::Ready, NO_PATH);
-            let number = engine.record(block, end, Some(start));
-            engine.tasks[block as usize].at += 1;
-            engine.ready.push(block);
-            number
-        };
-        let cause = go_on(self, last);
-        for block in (first..first + self.schedule.blocks).filter(|block| *block != last).rev() {
-            let number = go_on(self, block);
-            if cause != NO_EVENT
-                && let Some(event) = self.recording.events.get_mut(number as usize)
-            {
-                (event.cause, event.is_held_up) = (cause, true);
-            }
         }
     }
 
@@ -615,7 +506,7 @@ impl<'s, 'p> Engine<'s, 'p> {
     /// Counts an operation that has ended, and remembers it if that is asked for. Returns its number.
     ///
     /// `start` is given for what moves nothing.
-    fn record(&mut self, thread: u32, end: f64, start: Option<f64>) -> u32 {
+    pub(super) fn record(&mut self, thread: u32, end: f64, start: Option<f64>) -> u32 {
         self.steps += 1;
         let Some(note) = self.notes.get_mut(thread as usize) else { return NO_EVENT };
         if self.setup.record.is_none_or(|most| self.recording.events.len() >= most) {

@@ -19,6 +19,7 @@ mod exec;
 mod fault;
 mod flows;
 mod kernel;
+mod launch;
 mod queue;
 mod record;
 mod schedule;

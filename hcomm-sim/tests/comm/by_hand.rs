@@ -236,7 +236,7 @@ fn transfers_are_checked() {
     fails("on device 1", Para, &mut |p| p.write(thread, channel, buffer.addr, private, 8));
     fails("null", Ptr, &mut |p| p.write(thread, channel, 0, mine, 8));
     fails("null", Ptr, &mut |p| p.local_copy(thread, mine, 0, 0));
-    fails("no channel of rank 0", Para, &mut |p| p.local_copy(thread, mine, private, 8));
+    fails("no channel or symmetric window of rank 0", Para, &mut |p| p.local_copy(thread, mine, private, 8));
     fails("this end has 4", Para, &mut |p| p.channel_notify_wait(thread, channel, 4, 1));
     fails("the peer's end has 4", Para, &mut |p| p.channel_notify_record(thread, channel, 4));
     fails("not one of this communicator", Para, &mut |p| p.channel_notify_wait(thread, channels[1], 0, 1));

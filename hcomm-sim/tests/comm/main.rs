@@ -11,3 +11,4 @@ mod programs;
 mod resources;
 mod soak;
 mod support;
+mod windows;

@@ -189,7 +189,7 @@ fn steady(cluster: &Cluster, devices: &[u32], seed: u64, done: &Done) {
 fn shaken(cluster: &Cluster, devices: &[u32], seed: u64, done: &Done) {
     let mut draw = Draw(seed);
     let retry = Retry { max_count: 2, hold_ms: 10, interval_ms: 10 };
-    let config = CommConfig::default().buffer_size(4 << 10).timeouts(40, 100).retry(retry);
+    let config = CommConfig::default().buffer_size(4 << 10).timeouts(60, 100).retry(retry);
     let programs = programs(devices.len() as u32, &mut draw);
     let mut rig = Rig::new(cluster, devices, &config);
     let (mut calls, mut next) = (0, EVERY);

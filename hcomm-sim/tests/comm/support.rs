@@ -81,11 +81,15 @@ impl Windows {
     }
 
     pub(crate) fn free_memory(self, rig: &Rig<'_>) {
-        for (rank, region) in self.regions.iter().enumerate() {
-            match self.physical.get(rank) {
-                Some(physical) => rig.cluster.unmap_all(region.addr, *physical).unwrap(),
-                None => rig.cluster.memory().free(region.addr).unwrap(),
-            }
+        (0..self.regions.len()).for_each(|rank| self.free_of(rig.cluster, rank));
+    }
+
+    /// The memory of one rank.
+    pub(crate) fn free_of(&self, cluster: &Cluster, rank: usize) {
+        let addr = self.regions[rank].addr;
+        match self.physical.get(rank) {
+            Some(physical) => cluster.unmap_all(addr, *physical).unwrap(),
+            None => cluster.memory().free(addr).unwrap(),
         }
     }
 }

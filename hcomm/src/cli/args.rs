@@ -38,7 +38,7 @@ pub(super) enum Command {
     /// Prove that an algorithm does not hang, does not race, loses no notify and computes the operator.
     Check(Check),
     /// Run an algorithm on simulated ranks with real bytes, and compare every byte of the result.
-    Run(Run),
+    Run(Box<Run>),
     /// Find the fastest algorithm for an operator on a cluster, by size, and how far it is from the bound.
     Tune(Tune),
     /// Write an algorithm as a C++ operator package for HCOMM.
@@ -284,6 +284,10 @@ pub(super) struct Emit {
     /// Fuse a write and the record behind it into one operation (950 only).
     #[arg(long)]
     pub(super) fuse: bool,
+    /// A table of `hcomm tune OPERATOR --format cpp`: the package can be asked whether its algorithm is the best for a
+    /// size.
+    #[arg(long, value_name = "FILE")]
+    pub(super) tuner: Option<PathBuf>,
 }
 
 /// Sizes in bytes, ascending.

@@ -15,7 +15,11 @@ use crate::spec::Spec;
 pub(super) fn emit(library: &[&Spec<'static>], command: &Command, json: bool, style: Style) -> Result<Answer, Failure> {
     let spec = select::algorithm(library, &command.algorithm)?;
     let engine = select::engine(spec, &Kernel { engine: command.engine, blocks: None, double_buffer: false })?;
-    let options = Options { engine, product: command.product, fuse: command.fuse };
+    let tuner = command
+        .tuner
+        .as_ref()
+        .map(|path| fs::read_to_string(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display()))));
+    let options = Options { tuner: tuner.transpose()?, engine, product: command.product, fuse: command.fuse };
     let files = hcomm_emit::package(spec, &options).map_err(|EmitError { message, at }| {
         report::failure(spec.file, &[Diagnostic::new(Code::H402, message, at)], style)
     })?;

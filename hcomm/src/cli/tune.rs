@@ -165,7 +165,7 @@ fn cpp(question: &Question<'_>, tuning: &Tuning) -> String {
         "// {operator} of {dtype} on {}, {layout}: simulated, by `hcomm tune`. Sizes are bytes of the larger buffer.\n\
          #pragma once\n\n#include <cstdint>\n\nnamespace hcomm {{\n\n\
          struct {operator}_choice {{\n    uint64_t maxBytes;\n    const char *algorithm;\n    const char *engine;\n}};\n\n\
-         inline constexpr {operator}_choice {operator}_choices[] = {{\n",
+         constexpr {operator}_choice {operator}_choices[] = {{\n",
         cluster.name
     );
     for (bytes, best) in &runs {

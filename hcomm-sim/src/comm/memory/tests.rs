@@ -1,3 +1,5 @@
+//! Memory as segments: what is where it was put, and what is refused.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
 use crate::comm::error::Code;

@@ -13,10 +13,13 @@ use std::sync::{Arc, Weak};
 /// Windows that a rank tells a peer about.
 pub(crate) type Offers = Vec<Weak<Window>>;
 
-/// What each pair of ranks says, by the lower and the higher rank.
+/// The lower and the higher rank.
+type Pair = (u32, u32);
+
+/// What each pair of ranks says.
 #[derive(Debug, Default)]
 pub(crate) struct PairExchanges {
-    pairs: Mutex<BTreeMap<(u32, u32), Arc<Exchange<Offers>>>>,
+    pairs: Mutex<BTreeMap<Pair, Arc<Exchange<Offers>>>>,
 }
 
 impl PairExchanges {

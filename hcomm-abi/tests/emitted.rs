@@ -1,0 +1,57 @@
+//! Packages that hcomm emits: built by CMake on the stand-in, their tests run by CTest, and what they called checked.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use hcomm_core::product::Product;
+use hcomm_core::spec::Engine;
+
+mod support;
+use support::{has, standin, succeeds};
+
+/// Emits, builds and tests an algorithm. The package's test compares every element of every rank's output.
+fn works(name: &str, engine: Engine, fuse: bool) {
+    if !has("g++") || !has("cmake") {
+        return;
+    }
+    let spec = hcomm_algos::LIBRARY.iter().find(|spec| spec.snake == name).unwrap();
+    let options = hcomm_emit::Options { engine, product: Product::A950, fuse, tuner: None };
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("emitted-{name}-{}-{fuse}", engine.name()));
+    let _not_there = std::fs::remove_dir_all(&folder);
+    for (path, text) in hcomm_emit::package(spec, &options).unwrap() {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let build = folder.join("build");
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(&folder).arg("-B").arg(&build).arg("-DCMAKE_BUILD_TYPE=None");
+    succeeds(configure.arg(format!("-DHCOMM_STANDIN={}", standin().display())));
+    succeeds(Command::new("cmake").arg("--build").arg(&build).args(["--parallel", "2"]));
+    let test = succeeds(Command::new("ctest").arg("--test-dir").arg(&build).arg("--output-on-failure"));
+    let text = String::from_utf8_lossy(&test.stdout).into_owned();
+    assert!(text.contains("100% tests passed"), "{text}");
+}
+
+#[test]
+fn ai_cpu() {
+    works("nhr_broadcast", Engine::AiCpu, true);
+}
+
+#[test]
+fn vector_cores() {
+    works("one_shot_all_reduce", Engine::Aiv, false);
+}
+
+#[test]
+#[cfg_attr(not(feature = "sweep"), ignore = "half an hour: run with --features sweep")]
+fn the_whole_library() {
+    for spec in hcomm_algos::LIBRARY.iter().filter(|spec| !spec.headers.symmetric) {
+        works(spec.snake, Engine::AiCpu, false);
+        let options = hcomm_emit::Options { engine: Engine::Aiv, product: Product::A950, fuse: false, tuner: None };
+        if hcomm_emit::package(spec, &options).is_ok() {
+            works(spec.snake, Engine::Aiv, false);
+        }
+    }
+}
