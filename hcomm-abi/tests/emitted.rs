@@ -36,7 +36,7 @@ fn works(name: &str, engine: Engine, fuse: bool) {
 
 #[test]
 fn ai_cpu() {
-    works("nhr_broadcast", Engine::AiCpu, true);
+    works("nhr_reduce_scatter", Engine::AiCpu, true);
 }
 
 #[test]

@@ -8,11 +8,11 @@ use hcomm_core::lower::aicpu;
 use hcomm_core::operator::{CountsBy, Operator};
 use hcomm_core::product::Product;
 use hcomm_core::shape::{Layout, Shape};
-use hcomm_core::spec::{Engine, Spec, StmtKind, Verify};
+use hcomm_core::spec::{Block, Engine, Spec, StmtKind, Verify};
 
 use crate::algorithm::{EmitError, class, kernel};
 use crate::lengths::{self, Rule};
-use crate::{entry, names, runtime, testcase};
+use crate::{entry, names, runtime, testcase, tree};
 
 /// The longest name of an algorithm: tags of contexts have room for it.
 const MAX_NAME: usize = 128;
@@ -91,6 +91,7 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
             .replace("@HEADER@", &format!("hccl_{snake}.h"))
             .replace("@FUNCTION@", &function)
             .replace("@PRODUCT@", options.product.name())
+            .replace("@RESULT_CHECK@", &result_check(spec.operator))
             .replace("@TEST_RANKS@", test_ranks(spec, options.engine))
     };
     let mut files: Package = vec![
@@ -105,7 +106,10 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
         ("op_host/protocols.h".into(), protocols(options)),
         (
             "testcase/main.cc".into(),
-            fill(runtime::TEST).replace("@OPERATOR@\n", &format!("{}\n", testcase::operator(spec.operator, &function))),
+            fill(runtime::TEST).replace(
+                "@OPERATOR@\n",
+                &format!("{}\n", testcase::operator(spec.operator, &function, has_int64(spec, options))),
+            ),
         ),
         ("README.md".into(), readme(spec, &fill(runtime::README), &declaration, options, (layouts, equal, in_place))),
     ];
@@ -159,6 +163,35 @@ fn kernel_name(class: &str, engine: Engine) -> String {
 /// Whether a statement of the body is a `par`.
 fn has_lanes(spec: &Spec<'_>) -> bool {
     spec.stmts.iter().any(|stmt| matches!(stmt.kind, StmtKind::Par(..)))
+}
+
+/// Whether the operator takes 64-bit integers: what only copies does, and what reduces where the AI CPU can.
+fn has_int64(spec: &Spec<'_>, options: &Options) -> bool {
+    fn reduces(spec: &Spec<'_>, block: Block, in_par: bool, found: &mut bool) {
+        for stmt in tree::statements(spec, block) {
+            if let StmtKind::Transfer { dst, src, reduce: true } = stmt.kind {
+                *found |= in_par || dst.peer.is_some() || src.peer.is_some();
+            }
+            let in_par = in_par || matches!(stmt.kind, StmtKind::Par(..));
+            for inner in tree::blocks(spec, &stmt.kind) {
+                reduces(spec, inner, in_par, found);
+            }
+        }
+    }
+    let mut by_hardware = false;
+    reduces(spec, spec.body, false, &mut by_hardware);
+    let on_ai_cpu = options.engine == Engine::AiCpu && options.product == Product::A950 && !by_hardware;
+    !spec.operator.reduces() || on_ai_cpu
+}
+
+/// For the stand-in's check of results: the operator, where its calls say enough.
+fn result_check(operator: Operator) -> String {
+    match operator {
+        Operator::AllGather | Operator::ReduceScatter | Operator::AllReduce | Operator::AllToAll => {
+            format!(";HCOMM_OPERATOR={operator}")
+        }
+        _ => String::new(),
+    }
 }
 
 /// Rank counts of the test.

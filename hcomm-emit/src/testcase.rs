@@ -2,8 +2,8 @@
 
 use hcomm_core::operator::Operator;
 
-/// Definitions of `IN_PLACE_ONLY`, `HAS_ROOT`, `InputElements`, `OutputElements`, `Want` and `Call`.
-pub(crate) fn operator(operator: Operator, function: &str) -> String {
+/// Definitions of `IN_PLACE_ONLY`, `HAS_ROOT`, `HAS_INT64`, `InputElements`, `OutputElements`, `Want` and `Call`.
+pub(crate) fn operator(operator: Operator, function: &str, has_int64: bool) -> String {
     let one = "c.count";
     let all = "c.ranks * c.count";
     let at = |who: &str, elements: &str| format!("c.rank == {who} ? {elements} : 0");
@@ -119,7 +119,7 @@ pub(crate) fn operator(operator: Operator, function: &str) -> String {
     let comma = if call.is_empty() { "" } else { ", " };
     let size = if batch { "uint64_t ElementSize(HcclDataType type);\n\n" } else { "" };
     format!(
-        "constexpr bool IN_PLACE_ONLY = {};\nconstexpr bool HAS_ROOT = {};\n\n{size}{helpers}uint64_t InputElements(const Case &c)\n{{\n{}    return {input};\n}}\n\nuint64_t OutputElements(const Case &c)\n{{\n{}    return {output};\n}}\n\n/// What element `i` of the output must be; -1 for one that is left alone.\nint Want(const Case &c, uint64_t i)\n{{\n{want}}}\n\nHcclResult Call(const Case &c, void *send, void *recv)\n{{\n{unused_buffers}{locals}    return {function}({call}{comma}c.comm, c.stream);\n}}\n",
+        "constexpr bool IN_PLACE_ONLY = {};\nconstexpr bool HAS_ROOT = {};\nconstexpr bool HAS_INT64 = {has_int64};\n\n{size}{helpers}uint64_t InputElements(const Case &c)\n{{\n{}    return {input};\n}}\n\nuint64_t OutputElements(const Case &c)\n{{\n{}    return {output};\n}}\n\n/// What element `i` of the output must be; -1 for one that is left alone.\nint Want(const Case &c, uint64_t i)\n{{\n{want}}}\n\nHcclResult Call(const Case &c, void *send, void *recv)\n{{\n{unused_buffers}{locals}    return {function}({call}{comma}c.comm, c.stream);\n}}\n",
         operator == Operator::Broadcast,
         operator.has_root() || operator.has_src_dst(),
         unused(&input),

@@ -120,9 +120,9 @@ fn compare(name: &str, fused: bool) {
             }
             assert_eq!(have.len(), want.len(), "{what}");
         }
-        // Threads, contexts and, if there are peers, channels: acquired once, by the first call.
+        // Threads, their context, two more contexts and, if there are peers, channels: acquired once, by the first call.
         let channels = if need.channels > 0 { need.notify_num_per_channel.max(3) } else { 0 };
-        let once = if need.channels > 0 { 4 } else { 3 };
+        let once = if need.channels > 0 { 5 } else { 4 };
         let resources = format!(
             "resources {} {} {} {channels} {once}\n",
             need.threads,

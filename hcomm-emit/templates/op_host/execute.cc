@@ -58,16 +58,43 @@ HcclResult FindContext(HcclComm comm, const std::string &tag, HostContext &host)
     return host.complete == COMPLETE ? HCCL_SUCCESS : HCCL_E_NOT_FOUND;
 }
 
+/// Threads are for all roots: A2 and A3 make new ones with every call, out of few. The host keeps how many there are, how
+/// many notifies each has, and their handles.
+bool FindThreads(HcclComm comm, const std::string &tag, const Needs &needs, std::vector<uint64_t> &kept)
+{
+    void *memory = nullptr;
+    uint64_t size = 0;
+    if (HcclEngineCtxGet(comm, tag.c_str(), HOST, &memory, &size) != HCCL_SUCCESS || memory == nullptr) {
+        return false;
+    }
+    const uint64_t *words = static_cast<const uint64_t *>(memory);
+    kept.assign(words, words + size / sizeof(uint64_t));
+    return kept.size() >= 2 && kept[0] >= needs.threads && kept[1] > needs.notifiesPerThread &&
+           kept.size() >= 2 + kept[0];
+}
+
 HcclResult AcquireThreads(HcclComm comm, const Needs &needs, Context &context, HostContext &host)
 {
-    // One notify more, behind those of the schedule, is the host's start signal.
-    context.startNotify = needs.notifiesPerThread;
-    std::vector<ThreadHandle> threads(needs.threads, 0);
-    HCOMM_OP_CHECK(
-        HcclThreadAcquire(comm, ENGINE, needs.threads, needs.notifiesPerThread + 1, threads.data()));
-    context.threads.assign(threads.begin(), threads.end());
+    const std::string tag = std::string(OPERATOR_NAME) + ".threads";
+    std::vector<uint64_t> kept;
+    if (!FindThreads(comm, tag, needs, kept)) {
+        // One notify more, behind those of the schedule, is the host's start signal.
+        std::vector<ThreadHandle> threads(needs.threads, 0);
+        HCOMM_OP_CHECK(HcclThreadAcquire(comm, ENGINE, needs.threads, needs.notifiesPerThread + 1, threads.data()));
+        if (!kept.empty()) { // fewer than are needed now
+            HCOMM_OP_CHECK(HcclEngineCtxDestroy(comm, tag.c_str(), HOST));
+        }
+        kept = {needs.threads, needs.notifiesPerThread + 1};
+        kept.insert(kept.end(), threads.begin(), threads.end());
+        void *memory = nullptr;
+        HCOMM_OP_CHECK(HcclEngineCtxCreate(comm, tag.c_str(), HOST, kept.size() * sizeof(uint64_t), &memory));
+        std::memcpy(memory, kept.data(), kept.size() * sizeof(uint64_t)); // host memory
+    }
+    context.startNotify = static_cast<uint32_t>(kept[1] - 1);
+    context.threads.assign(kept.begin() + 2, kept.begin() + 2 + needs.threads);
+    const ThreadHandle first = context.threads[0];
     ThreadHandle main = 0;
-    HCOMM_OP_CHECK(HcclThreadExportToCommEngine(comm, 1, &threads[0], HOST, &main));
+    HCOMM_OP_CHECK(HcclThreadExportToCommEngine(comm, 1, &first, HOST, &main));
     host.mainThread = main;
     host.startNotify = context.startNotify;
     return HCCL_SUCCESS;

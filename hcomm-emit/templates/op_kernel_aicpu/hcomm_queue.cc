@@ -158,14 +158,15 @@ void HcommQueue::Reduce(uint32_t thread, void *dst, const void *src, uint64_t le
         Check(HcommLocalReduceOnThread(context_.threads[thread], dst, src, count, dataType_, reduceOp_));
         return;
     }
-    // What was queued has to be done before the AI CPU looks at the data. The host has seen to it that no other lane
-    // runs meanwhile: its peers would wait for what is not queued yet.
+    // What was queued has to be done before the AI CPU looks at the data, so the batch is launched and waited for. The host
+    // has seen to it that no other lane runs meanwhile: its peers would wait for what is not queued yet.
+    (void)Finish();
     Check(HcommBatchModeEnd(param_.tag));
-    Check(HcommBatchModeStart(param_.tag));
     Check(HcommThreadJoin(context_.threads[thread], param_.timeout));
     if (good_) {
         ReduceOnAiCpu(dst, src, count, param_.dataType, param_.reduceOp);
     }
+    Check(HcommBatchModeStart(param_.tag));
 }
 
 void HcommQueue::Flush(uint32_t thread)

@@ -41,6 +41,8 @@ uint64_t ElementSize(HcclDataType type)
             return 1;
         case HCCL_DATA_TYPE_FP16:
             return 2;
+        case HCCL_DATA_TYPE_INT64:
+            return 8;
         default:
             return 4;
     }
@@ -51,11 +53,14 @@ void Put(std::vector<char> &bytes, uint64_t i, int value, HcclDataType type)
 {
     const float number = static_cast<float>(value);
     const int32_t integer = value;
+    const int64_t longer = value;
     char *at = bytes.data() + i * ElementSize(type);
     if (type == HCCL_DATA_TYPE_INT8) {
         *at = static_cast<char>(value);
     } else if (type == HCCL_DATA_TYPE_INT32) {
         std::memcpy(at, &integer, sizeof(integer));
+    } else if (type == HCCL_DATA_TYPE_INT64) {
+        std::memcpy(at, &longer, sizeof(longer));
     } else if (type == HCCL_DATA_TYPE_FP32) {
         std::memcpy(at, &number, sizeof(number));
     } else { // the upper half of a float has enough bits of its fraction
@@ -136,7 +141,10 @@ bool RunRank(uint32_t rank, uint32_t ranks, const HcclRootInfo &root)
             continue;
         }
         for (HcclDataType type :
-            {HCCL_DATA_TYPE_INT8, HCCL_DATA_TYPE_INT32, HCCL_DATA_TYPE_FP16, HCCL_DATA_TYPE_FP32}) {
+            {HCCL_DATA_TYPE_INT8, HCCL_DATA_TYPE_INT32, HCCL_DATA_TYPE_INT64, HCCL_DATA_TYPE_FP16, HCCL_DATA_TYPE_FP32}) {
+            if (type == HCCL_DATA_TYPE_INT64 && !HAS_INT64) {
+                continue;
+            }
             if (g_short && type != HCCL_DATA_TYPE_FP32) {
                 continue;
             }

@@ -380,9 +380,10 @@ int32_t HcommBatchModeEnd(const char *)
     return 0;
 }
 
-int32_t HcommThreadJoin(ThreadHandle thread, uint32_t)
+int32_t HcommThreadJoin(ThreadHandle thread, uint32_t timeout)
 {
-    (void)Thread(thread);
+    Expect(g_inKernel && !g_inBatch && g_hasComm, "a join of what was not launched");
+    Expect(thread >= THREAD && thread < THREAD + g_threads && timeout < g_timeout, "a join");
     return 0;
 }
 
