@@ -3,7 +3,7 @@
 use crate::memory::RawMemory;
 use crate::record::{self, Bytes, Call, Flag, Record, What};
 use crate::state::lock;
-use hcomm_sim::comm::{CommHandle, Observer, Op, Place, Queued, StreamHandle, ThreadHandle};
+use hcomm_sim::comm::{CommHandle, EventHandle, Observer, Op, Place, Queued, StreamHandle, ThreadHandle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -44,7 +44,7 @@ struct Group {
     handles: BTreeMap<CommHandle, u32>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Noted {
     number: u64,
     micros: u64,
@@ -53,10 +53,11 @@ struct Noted {
     what: Kind,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Kind {
     Queued { queued: Queued, dst: Spot, src: Spot },
     Launch { id: u32, stream: StreamHandle, kernel: String },
+    Event { event: EventHandle, stream: StreamHandle, waits: bool },
     Refused { rank: Option<(CommHandle, u32)>, sentence: String },
 }
 
@@ -67,6 +68,9 @@ struct Spot {
     offset: u64,
     device: Option<u32>,
 }
+
+/// Notifies from this one on stand for events: no thread has so many.
+const EVENTS: u32 = 1 << 20;
 
 /// How many faults are told in full: one mistake often has many.
 const MOST: usize = 16;
@@ -102,6 +106,11 @@ impl Recorder {
         let id = self.launches.fetch_add(1, Ordering::Relaxed) + 1;
         self.note(Kind::Launch { id, stream, kernel: kernel.to_owned() });
         id
+    }
+
+    /// An event is recorded on a stream, or waited for.
+    pub(crate) fn event(&self, event: EventHandle, stream: StreamHandle, waits: bool) {
+        self.note(Kind::Event { event, stream, waits });
     }
 
     /// A call of the data plane was refused.
@@ -284,6 +293,9 @@ impl Notes {
             .collect();
         let (mut calls, mut refused) = (Vec::new(), Vec::new());
         let mut kept = Vec::new();
+        // Where events were recorded last, and what is to be put there for those who wait.
+        let mut events: BTreeMap<(u32, EventHandle), (usize, u32, u64, u64)> = BTreeMap::new();
+        let mut orders: Vec<(usize, Call)> = Vec::new();
         for noted in std::mem::take(&mut self.noted) {
             let Noted { number, micros, function, launch, ref what } = noted;
             let call =
@@ -355,6 +367,27 @@ impl Notes {
                         calls.push(call(rank, thread, true, what));
                     }
                 }
+                Kind::Event { event, stream, waits } => {
+                    // Other communicators may be used on the stream too.
+                    kept.push(noted.clone());
+                    let here =
+                        |(at, thread): (&(u32, StreamHandle), &u32)| (at.1 == *stream).then_some((at.0, *thread));
+                    let Some((rank, thread)) = streams.iter().find_map(here) else { continue };
+                    let call =
+                        |thread, what| Call { number, micros, function, rank, thread, is_host: true, launch, what };
+                    if !waits {
+                        events.insert((rank, *event), (calls.len(), thread, number, micros));
+                    } else if let Some((at, from, number, micros)) = events.get(&(rank, *event)).copied()
+                        && from != thread
+                    {
+                        // A notify of its own for each pair: an event stays set for all who wait.
+                        let flag = Flag::Thread { thread, notify: EVENTS + orders.len() as u32 };
+                        let function = "aclrtRecordEvent";
+                        let record = Call { number, micros, function, ..call(from, What::Record(flag)) };
+                        orders.push((at, record));
+                        calls.push(call(thread, What::Wait(flag)));
+                    }
+                }
                 Kind::Refused { rank, sentence } => match rank {
                     Some((comm, _)) if !group.handles.contains_key(comm) => kept.push(noted),
                     Some((_, rank)) => {
@@ -365,6 +398,10 @@ impl Notes {
             }
         }
         self.noted = kept;
+        orders.sort_by_key(|(at, _)| *at);
+        for (at, record) in orders.into_iter().rev() {
+            calls.insert(at, record);
+        }
         (Record { name: group.name.clone(), ranks: group.devices.len() as u32, calls }, refused)
     }
 }
@@ -390,5 +427,45 @@ pub(crate) fn at_exit() {
     let result = unsafe { libc::atexit(tell_at_exit) };
     if result != 0 {
         crate::log::warn("atexit", "refused: what is wrong is told only when communicators are destroyed");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two streams of one rank: what the second does after a wait for the first comes after what that did.
+    #[test]
+    fn events_order_streams() {
+        let (comm, streams) = (CommHandle(1), [StreamHandle(10), StreamHandle(11)]);
+        let threads = [ThreadHandle(20), ThreadHandle(21)];
+        for with_event in [true, false] {
+            let mut notes = Notes::default();
+            notes.streams.extend(threads.into_iter().zip(streams));
+            let copy = |number: u32| {
+                let op = Op::LocalCopy { dst: 0, src: 0, len: 8 };
+                let thread = threads[number as usize];
+                let queued = Queued { call: 0, comm, rank: 0, thread, number, op };
+                let (dst, src) = (
+                    Spot { allocation: 1, offset: 0, device: Some(0) },
+                    Spot { allocation: 2, offset: 0, device: Some(0) },
+                );
+                Kind::Queued { queued, dst, src }
+            };
+            let event = |stream, waits| Kind::Event { event: EventHandle(5), stream, waits };
+            let mut all = vec![copy(0), event(streams[0], false), event(streams[1], true), copy(1)];
+            if !with_event {
+                all.retain(|kind| !matches!(kind, Kind::Event { .. }));
+            }
+            for (number, what) in (1..).zip(all) {
+                notes.noted.push(Noted { number, micros: number, function: "f", launch: None, what });
+            }
+            let handles = BTreeMap::from([(comm, 0)]);
+            let group = Group { name: "one".into(), devices: vec![0], alive: vec![None], handles };
+            let (record, _) = notes.take(&group);
+            let found = record::convert(&record).map(|recorded| record::check(&record, &recorded));
+            let races = found.unwrap_or_default().len();
+            assert_eq!(races == 0, with_event, "{record:?}");
+        }
     }
 }

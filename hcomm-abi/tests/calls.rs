@@ -171,6 +171,59 @@ fn a_rank_that_does_not_come_is_named() {
     assert_eq!(code, 1);
 }
 
+/// A configuration as `HcclCommConfigInit` leaves it, named.
+fn config(name: &str) -> Vec<u8> {
+    let mut config = vec![0u8; 2248];
+    config[..8].copy_from_slice(&2248u64.to_ne_bytes());
+    config[8..12].copy_from_slice(&0xf0f0_f0f0u32.to_ne_bytes());
+    config[12..16].copy_from_slice(&11u32.to_ne_bytes());
+    config[24..32].fill(0xff);
+    config[32..32 + name.len()].copy_from_slice(name.as_bytes());
+    // The execution timeout is not set.
+    config[316..320].fill(0xff);
+    config
+}
+
+#[test]
+fn some_ranks_make_a_communicator_of_their_own() {
+    let comms = comms().map(|comm| comm as usize);
+    let make = |rank: u32, from: usize, name: &str| {
+        let (comm, ranks, config) = (from as *mut c_void, [3u32, 1], config(name));
+        let mut sub = null_mut::<c_void>();
+        let code = call!(HcclCreateSubCommConfig(
+            &comm => *const *mut c_void, 2 => u32, ranks.as_ptr() => *const u32, 7 => u64, rank => u32,
+            config.as_ptr() => *const u8, &mut sub => *mut *mut c_void
+        ));
+        (code, sub as usize)
+    };
+    let (first, second) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| make(1, comms[1], "some"));
+        (make(0, comms[3], "some"), other.join().unwrap())
+    });
+    assert_eq!((first.0, second.0), (0, 0));
+    let mut name = [0u8; 128];
+    let mut id = 9;
+    let sub = second.1 as *mut c_void;
+    assert_eq!(call!(HcclGetCommName(sub => *mut c_void, name.as_mut_ptr() => *mut u8)), 0);
+    assert_eq!(call!(HcclGetRankId(sub => *mut c_void, &mut id => *mut u32)), 0);
+    assert_eq!((CStr::from_bytes_until_nul(&name).unwrap(), id), (c"some", 1));
+    // Rank 0 of the whole one is not in it, and a configuration that was not set up is none.
+    assert_eq!(make(0, comms[0], "other").0, 1);
+    let mut wrong = config("wrong");
+    wrong[8] = 0;
+    let mut sub = null_mut::<c_void>();
+    let (comm, ranks) = (comms[0] as *mut c_void, [0u32]);
+    let code = call!(HcclCreateSubCommConfig(
+        &comm => *const *mut c_void, 1 => u32, ranks.as_ptr() => *const u32, 8 => u64, 0 => u32,
+        wrong.as_ptr() => *const u8, &mut sub => *mut *mut c_void
+    ));
+    assert_eq!(code, 1);
+    assert!(recent().contains("HcclCommConfigInit"), "{}", recent());
+    for comm in [first.1, second.1].into_iter().chain(comms) {
+        assert_eq!(call!(HcclCommDestroy(comm as *mut c_void => *mut c_void)), 0);
+    }
+}
+
 #[test]
 fn nulls_and_wrong_handles_are_errors() {
     type Any = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;

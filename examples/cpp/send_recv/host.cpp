@@ -37,11 +37,12 @@ uint64_t SizeOf(HcclDataType type)
 Fault FaultOf(const char* name)
 {
     const std::string wanted = name == nullptr ? "" : name;
-    return wanted == "missing_wait"        ? Fault::MISSING_WAIT
-           : wanted == "double_record"     ? Fault::DOUBLE_RECORD
-           : wanted == "out_of_range"      ? Fault::OUT_OF_RANGE
-           : wanted == "missing_batch_end" ? Fault::MISSING_BATCH_END
-                                           : Fault::NONE;
+    return wanted == "missing_wait"              ? Fault::MISSING_WAIT
+           : wanted == "double_record"           ? Fault::DOUBLE_RECORD
+           : wanted == "out_of_range"            ? Fault::OUT_OF_RANGE
+           : wanted == "missing_acknowledgement" ? Fault::MISSING_ACKNOWLEDGEMENT
+           : wanted == "missing_batch_end"       ? Fault::MISSING_BATCH_END
+                                                 : Fault::NONE;
 }
 
 // What is made once for a peer and a direction, and kept in a context of the host.

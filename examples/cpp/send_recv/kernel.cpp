@@ -20,7 +20,7 @@ int32_t Send(const SendRecvParam& param, uint64_t done, uint64_t bytes)
         result = HcommChannelNotifyRecordOnThread(param.thread, param.channel, READY);
     }
     // The buffer may be filled again when the receiver has what is in it.
-    if (result == 0) {
+    if (result == 0 && param.fault != Fault::MISSING_ACKNOWLEDGEMENT) {
         result = HcommChannelNotifyWaitOnThread(param.thread, param.channel, TAKEN, examples::DEVICE_TIMEOUT);
     }
     return result;
@@ -40,7 +40,7 @@ int32_t Receive(const SendRecvParam& param, uint64_t done, uint64_t bytes)
         void* behind = At(param.buffer, param.bufferSize - bytes / 2);
         result = HcommWriteOnThread(param.thread, param.channel, behind, At(param.user, done), bytes);
     }
-    if (result == 0) {
+    if (result == 0 && param.fault != Fault::MISSING_ACKNOWLEDGEMENT) {
         result = HcommChannelNotifyRecordOnThread(param.thread, param.channel, TAKEN);
     }
     return result;

@@ -12,7 +12,14 @@ constexpr uint32_t CHANNEL_NOTIFIES = 2;
 constexpr uint32_t START = 0;
 
 // Faults to put in on purpose, to see them found.
-enum class Fault : uint32_t { NONE, MISSING_WAIT, DOUBLE_RECORD, OUT_OF_RANGE, MISSING_BATCH_END };
+enum class Fault : uint32_t {
+    NONE,
+    MISSING_WAIT,
+    DOUBLE_RECORD,
+    OUT_OF_RANGE,
+    MISSING_ACKNOWLEDGEMENT,
+    MISSING_BATCH_END
+};
 
 struct SendRecvParam {
     ThreadHandle thread;     // the device's

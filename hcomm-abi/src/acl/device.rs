@@ -4,7 +4,9 @@ use crate::ffi::{self, AclError, AclResult, c_functions, code, put};
 use crate::objects::Objects;
 use crate::state::{self, acl_device, state};
 use hcomm_core::product::Product;
+use std::collections::BTreeMap;
 use std::ffi::{c_char, c_void};
+use std::sync::Mutex;
 
 /// Vector cores, cube cores and AI CPU cores of a device: what communication kernels can count on (facts 5, 6 and the
 /// hosts' query of vector cores).
@@ -14,6 +16,8 @@ const AICPU_CORES: i64 = 6;
 
 /// A context: a device.
 static CONTEXTS: Objects<u32> = Objects::new(0xa1, "context");
+/// The contexts of devices that nobody has made one for.
+static DEFAULTS: Mutex<BTreeMap<u32, u64>> = Mutex::new(BTreeMap::new());
 
 fn device_id(device: i32) -> Result<u32, AclError> {
     let devices = state()?.cluster.devices();
@@ -202,8 +206,7 @@ c_functions! {
 
     acl aclrtGetCurrentContext(context: *mut *mut c_void) {
         let device = acl_device()?;
-        // A context of its own for who asks, which names the device of this thread.
-        let handle = CONTEXTS.insert(device);
+        let handle = *state::lock(&DEFAULTS).entry(device).or_insert_with(|| CONTEXTS.insert(device));
         // SAFETY: null or C's to write to.
         unsafe { put(context, "context", ffi::pointer(handle))? };
         Ok(())

@@ -76,13 +76,20 @@ c_functions! {
             lock(&REACHED).insert(event, Instant::now());
             Ok(())
         }))?;
+        if let Some(recorder) = &state.recorder {
+            recorder.event(event, stream, false);
+        }
         state.cluster.record_event(event, stream)?;
         Ok(())
     }
 
     acl aclrtStreamWaitEvent(stream: *mut c_void, handle: *mut c_void) {
-        let state = state()?;
-        state.cluster.wait_event(state.stream(stream)?, event(handle))?;
+        let (state, event) = (state()?, event(handle));
+        let stream = state.stream(stream)?;
+        if let Some(recorder) = &state.recorder {
+            recorder.event(event, stream, true);
+        }
+        state.cluster.wait_event(stream, event)?;
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-// aiv_main KERNELS NAME BLOCKS: runs a kernel of aiv_kernels.cpp on 64 bytes of zeros, and prints what came of it: the
+// aiv_main KERNELS NAME BLOCKS TIMEOUT_US: runs a kernel of aiv_kernels.cpp on 64 bytes of zeros, and prints what came of it: the
 // runtime's code, and the bytes as integers.
 #include <acl/acl.h>
 
@@ -17,7 +17,7 @@
 
 int main(int count, char** arguments)
 {
-    if (count != 4) {
+    if (count != 5) {
         return 2;
     }
     const size_t bytes = 64;
@@ -34,7 +34,7 @@ int main(int count, char** arguments)
     TRY(aclrtBinaryGetFunction(binary, arguments[2], &function));
     aclrtLaunchKernelAttr attribute;
     attribute.id = ACL_RT_LAUNCH_KERNEL_ATTR_TIMEOUT_US;
-    attribute.value.timeoutUs.timeoutLow = 300000;
+    attribute.value.timeoutUs.timeoutLow = static_cast<uint32_t>(std::atoi(arguments[4]));
     attribute.value.timeoutUs.timeoutHigh = 0;
     aclrtLaunchKernelCfg config;
     config.attrs = &attribute;

@@ -251,6 +251,7 @@ fn shaken(cluster: &Cluster, devices: &[u32], seed: u64, done: &Done) {
                 // What failed on it is known.
                 let _failed = cluster.destroy_stream(*stream);
             }
+            buffers.free_memory(&rig);
             rig = Rig::new(cluster, devices, &config);
             Done::count(&done.renewed, 1);
         } else {
@@ -260,8 +261,8 @@ fn shaken(cluster: &Cluster, devices: &[u32], seed: u64, done: &Done) {
             });
             let _failed = rig.wait();
             assert!(rig.comms.iter().all(|comm| comm.notifies_set() == 0));
+            buffers.free(&rig);
         }
-        buffers.free(&rig);
     }
     rig.end();
 }

@@ -275,6 +275,14 @@ impl Buffers {
         None
     }
 
+    /// After the communicators were destroyed, which took their windows along.
+    pub(crate) fn free_memory(self, rig: &Rig<'_>) {
+        match self.windows {
+            Some(windows) => windows.free_memory(rig),
+            None => self.free(rig),
+        }
+    }
+
     pub(crate) fn free(self, rig: &Rig<'_>) {
         if let Some(windows) = self.windows {
             return windows.free(rig);

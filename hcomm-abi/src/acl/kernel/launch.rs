@@ -7,12 +7,17 @@ use crate::objects::Objects;
 use crate::state::{State, lock, state};
 use hcomm_sim::comm::{Code, CommError, StreamHandle};
 use libloading::Library;
+use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Arguments that are being put together.
 static ARGUMENTS: Objects<Mutex<Arguments>> = Objects::new(0xa5, "arguments");
+
+/// Arguments that have been launched, oldest first. C has no call to give them back, so only so many are kept.
+static LAUNCHED: Mutex<VecDeque<u64>> = Mutex::new(VecDeque::new());
+const KEPT: usize = 4096;
 
 /// Vector cores of a device: more blocks than that would wait for each other for ever.
 const MOST_BLOCKS: u32 = crate::acl::device::VECTOR_CORES;
@@ -340,14 +345,25 @@ c_functions! {
         // SAFETY: C says that it is a configuration, or null.
         let attributes = unsafe { Attributes::read(state, cfg)? };
         let handle = ffi::number(arguments);
-        let arguments = ARGUMENTS.get(handle)?;
-        let arguments = lock(&arguments);
+        let kept = ARGUMENTS.get(handle)?;
+        let arguments = lock(&kept);
         if !arguments.is_final {
             let sentence = "the arguments have not been finalized: call aclrtKernelArgsFinalize first";
             return Err(AclError::new(code::RT_PARAM_INVALID, sentence));
         }
         let len = arguments.words.len() * 8;
         let given = Given { words: arguments.words.clone(), buffers: arguments.buffers.clone(), len };
+        drop(arguments);
+        let mut launched = lock(&LAUNCHED);
+        launched.push_back(handle);
+        if launched.len() > KEPT
+            && let Some(oldest) = launched.pop_front()
+            && !launched.contains(&oldest)
+        {
+            // Gone already if it was launched more than once.
+            let _gone = ARGUMENTS.remove(oldest);
+        }
+        drop(launched);
         launch(state, function, blocks, state.stream(stream)?, attributes, given)
     }
 
