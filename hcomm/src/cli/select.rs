@@ -249,13 +249,13 @@ pub(super) fn program(
                 "`--fuse` is for AI CPU: a kernel has no operation that writes and records".into(),
             ));
         }
-        let program = blocks(&instance, kernel, target.product).map_err(fail)?;
-        aiv::admits_kernel(target.product, &program).map_err(fail)?;
+        let program = blocks(&instance, kernel, target.product()).map_err(fail)?;
+        aiv::admits_kernel(target.product(), &program).map_err(fail)?;
         return Ok(Lowered::Aiv(program));
     }
     let mut program = lower::aicpu::lower_owned(instance);
     if target.fuse {
-        lower::fuse::fuse_notify(&mut program, target.product).map_err(fail)?;
+        lower::fuse::fuse_notify(&mut program, target.product()).map_err(fail)?;
     }
     Ok(Lowered::AiCpu(program))
 }
