@@ -94,12 +94,12 @@ fn read(file: &Path, longest: u64) -> Result<String, Failure> {
 
 /// The engine that is named, which must be one of the algorithm's.
 pub(super) fn engine(spec: &Spec<'_>, kernel: &Kernel) -> Result<Engine, Failure> {
-    let (engine, name) = match kernel.engine {
-        EngineArg::AiCpu => (Engine::AiCpu, "ai-cpu"),
-        EngineArg::Aiv => (Engine::Aiv, "aiv"),
+    let engine = match kernel.engine {
+        EngineArg::AiCpu => Engine::AiCpu,
+        EngineArg::Aiv => Engine::Aiv,
     };
     if !spec.offers(engine) {
-        return Err(Failure::Usage(format!("`{}` is not for the engine {name}", spec.snake)));
+        return Err(Failure::Usage(format!("`{}` is not for the engine `{}`", spec.snake, engine.name())));
     }
     if engine != Engine::Aiv {
         if kernel.blocks.is_some() {
