@@ -48,7 +48,7 @@ struct LinkState {
     flows: Vec<u32>,
     /// How many of them are in which group. A count can be 0 until shares are computed.
     shares: Vec<(u32, u32)>,
-    /// Those of them that have no group yet.
+    /// Those of them that have no group yet, and some that have found one since, or have ended.
     fresh: Vec<u32>,
     /// The group whose rate is what this link gives: all its flows are in it, but those that have less elsewhere.
     group: u32,
@@ -69,7 +69,7 @@ struct Flow {
     path: PathId,
     /// Its place in the list of each of its links.
     place: [u32; MAX_HOPS],
-    /// It has no group only because shares were not computed since.
+    /// It is going to get a group when shares are computed.
     is_fresh: bool,
     /// None, if it has its links to itself.
     group: u32,

@@ -90,18 +90,19 @@ impl Flows {
                 members.push(number);
                 group.links.iter().for_each(|link| join(*link, &mut links[*link as usize].seen));
             }
-            for thread in fresh.drain(..) {
-                let flow = &mut flows[thread as usize];
-                if !flow.is_fresh {
-                    continue;
-                }
-                flow.is_fresh = false;
-                flow.left = (flow.left - flow.rate * (now - flow.since).max(0.0)).max(0.0);
-                flow.rate = 0.0;
-                queue.remove(thread);
+            fresh.retain(|thread| {
+                let flow = &mut flows[*thread as usize];
                 let hops = routes[flow.path as usize].hops();
+                // Some have found their group since, or have ended.
+                if !flow.is_fresh || !hops.contains(&link) {
+                    return false;
+                }
+                flow.left = (flow.left - flow.rate * (now - flow.since).max(0.0)).max(0.0);
+                (flow.rate, flow.since) = (0.0, now);
+                queue.remove(*thread);
                 hops.iter().for_each(|link| join(*link, &mut links[*link as usize].seen));
-            }
+                true
+            });
             links[link as usize].fresh = fresh;
         }
     }
@@ -170,9 +171,16 @@ impl Flows {
             self.links[*link as usize].group = group;
         }
         for link in level {
-            let state = &self.links[*link as usize];
+            let mut fresh = std::mem::take(&mut self.links[*link as usize].fresh);
+            for thread in fresh.drain(..) {
+                if self.flows[thread as usize].is_fresh {
+                    self.join(thread, group, queue);
+                }
+            }
+            let state = &mut self.links[*link as usize];
+            state.fresh = fresh;
             let there = state.shares.iter().find(|share| share.0 == group).map_or(0, |share| share.1);
-            // All that are open are in the group already, as those of the group are open.
+            // Mostly those are all that are open. Otherwise some are in another group.
             if there == state.open {
                 continue;
             }
@@ -201,6 +209,7 @@ impl Flows {
                 let mut hops = self.routes[path as usize].hops().iter();
                 if current == group && !hops.any(|hop| self.links[*hop as usize].group == group) {
                     self.leave(thread, queue);
+                    self.refresh(thread);
                 }
             }
         }
@@ -261,7 +270,7 @@ impl Flows {
         }
         let Flows { routes, links, flows, groups, places, .. } = self;
         let (flow, group) = (&mut flows[thread as usize], &mut groups[number as usize]);
-        flow.group = number;
+        (flow.group, flow.is_fresh) = (number, false);
         group.flows.set(thread, group.clock + flow.left, places);
         for link in routes[flow.path as usize].hops() {
             let shares = &mut links[*link as usize].shares;
