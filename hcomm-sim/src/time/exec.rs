@@ -265,7 +265,7 @@ impl<'s, 'p> Engine<'s, 'p> {
             self.now = now;
             let until = now * (1.0 + EQUAL);
             while let Some((time, thread)) = self.queue.first().filter(|(time, _)| *time <= until) {
-                self.happen(thread, time);
+                self.happen(thread, time, until);
                 self.go_on();
             }
             self.flows.share(now, &mut self.queue);
@@ -279,8 +279,8 @@ impl<'s, 'p> Engine<'s, 'p> {
         }
     }
 
-    /// A transfer begins or ends.
-    fn happen(&mut self, thread: u32, time: f64) {
+    /// A transfer begins or ends, at a time that is the same as all until `until`.
+    fn happen(&mut self, thread: u32, time: f64, until: f64) {
         let task = self.tasks[thread as usize];
         let step = self.schedule.steps[task.at as usize];
         match task.state {
@@ -290,7 +290,7 @@ impl<'s, 'p> Engine<'s, 'p> {
             }
             State::Flows => {
                 self.queue.remove(thread);
-                self.flows.end(thread, time);
+                self.flows.end(thread, time, until, &mut self.queue);
                 if let Some(note) = self.notes.get_mut(thread as usize) {
                     note.arrived = time;
                 }
@@ -304,7 +304,7 @@ impl<'s, 'p> Engine<'s, 'p> {
             }
             State::Reduces => {
                 self.queue.remove(thread);
-                self.flows.end(thread, time);
+                self.flows.end(thread, time, until, &mut self.queue);
                 self.moved(thread, &step, time);
             }
             State::Ends => {
