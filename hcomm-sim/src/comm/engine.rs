@@ -5,6 +5,7 @@ use crate::comm::error::{Result, internal};
 use crate::comm::fault::Fate;
 use crate::comm::notify::{Notify, Recorded};
 use crate::comm::queue::{Action, Call, Driver, Hop, Owned, Queue};
+use crate::comm::recover::Callbacks;
 use crate::comm::sync::lock;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -332,6 +333,8 @@ impl Core {
         }
         for comm in self.comms.all() {
             comm.group.left();
+            // A callback may hold its communicator, and would keep it, and all of this, for ever.
+            *lock(&comm.callbacks) = Callbacks::default();
         }
         drop(lock(&self.meetings));
         self.met.notify_all();
@@ -341,6 +344,7 @@ impl Core {
         self.channels.clear();
         self.streams.clear();
         self.events.clear();
+        self.windows.clear();
         lock(&self.meetings).clear();
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::comm::error::{Result, internal, not_support, para};
 use crate::comm::handle::{ChannelHandle, ThreadHandle};
-use crate::comm::launch::{DONE, Job, notifies_of};
+use crate::comm::launch::{DONE, Job};
 use crate::comm::memory::Region;
 use crate::comm::plane::DataPlane;
 use crate::comm::rank::RankState;
@@ -51,8 +51,7 @@ pub(crate) fn kernel(rank: &RankState, job: &Arc<Job>) -> Result<()> {
     plane.set_notify_wait_timeout(timeout);
     plane.batch_start(&job.program.algorithm)?;
     let main = unpacked.threads[0];
-    let start = notifies_of(&job.program, rank.rank)[0] - 1;
-    plane.thread_notify_wait(main, start, timeout)?;
+    plane.thread_notify_wait(main, job.start, timeout)?;
     let mut body = Body { rank, job, unpacked: &unpacked, plane: &mut plane };
     for round in 0..job.rounds.rounds {
         let round = job.rounds.round(round);

@@ -82,7 +82,8 @@ pub(crate) struct Launches {
     threads: Vec<(ThreadHandle, u32)>,
     /// The thread that the kernels are launched on, and the event that orders operators on different streams.
     unfold: Option<(ThreadHandle, EventHandle)>,
-    last: Option<StreamHandle>,
+    /// The program of each tag, which has been looked at.
+    known: BTreeMap<String, Arc<Program>>,
     /// Whether an algorithm orders its reductions, where it was asked: by tag.
     ordered: BTreeMap<String, bool>,
     /// Counts operators, to compare what ranks call.
@@ -100,7 +101,29 @@ pub(crate) struct Open {
 impl Launches {
     /// Forgets the operators, not their resources.
     pub(crate) fn restart(&mut self) {
-        (self.number, self.last) = (0, None);
+        self.number = 0;
+    }
+
+    /// Looks at a program when it first comes: what its operations name must exist. Its name stands for it from then on.
+    fn know(&mut self, tag: &str, program: &Arc<Program>) -> Result<()> {
+        match self.known.get_mut(tag) {
+            Some(known) if Arc::ptr_eq(known, program) => return Ok(()),
+            Some(known) if **known == **program => {
+                *known = program.clone();
+                return Ok(());
+            }
+            Some(_) if self.ready.contains_key(tag) => {
+                return Err(para(format!(
+                    "another program was launched as `{}` on this communicator, and its resources are kept by that name: \
+                     give this one another name",
+                    program.algorithm
+                )));
+            }
+            _ => {}
+        }
+        crate::bytes::check(program).map_err(|error| para(error.to_string()))?;
+        self.known.insert(tag.to_owned(), program.clone());
+        Ok(())
     }
 
     /// Forgets everything. Returns the event to give back.
@@ -225,6 +248,16 @@ impl Job {
         fence_of(&self.program)
     }
 
+    /// What a notify of a channel is for, in words.
+    pub(crate) fn says(&self, notify: u32) -> Option<String> {
+        let algorithm = &self.program.algorithm;
+        match self.program.notifies.get(notify as usize) {
+            Some(name) => Some(format!("`{name}` of `{algorithm}`")),
+            None if notify == self.fence() => Some(format!("that of the end of `{algorithm}`")),
+            None => None,
+        }
+    }
+
     pub(crate) fn finish(&self) {
         self.finished.store(true, Ordering::Release);
     }
@@ -234,10 +267,15 @@ impl RankState {
     /// Launches an operator on a stream.
     pub(crate) fn launch(self: &Arc<Self>, program: &Arc<Program>, call: &OpCall, stream: StreamHandle) -> Result<()> {
         self.is_ready()?;
+        self.is_for(program)?;
+        let tag = tag_of(program)?;
+        let mut launches = lock(&self.launches);
+        // Again, with the lock: whoever suspends takes it too, and drops what was queued before.
+        self.is_ready()?;
+        launches.know(&tag, program)?;
         let (rounds, input, output) = self.check_call(program, call, stream)?;
         let operands = self.operands(program, input, output)?;
         let operator = program.operator;
-        let mut launches = lock(&self.launches);
         self.check_order(&mut launches, program, call)?;
         let what = What {
             algorithm: program.algorithm.clone(),
@@ -261,7 +299,6 @@ impl RankState {
         // The stream may be another one every time.
         let host = self.thread_of_stream(CommEngine::CpuTs, stream, STREAM_NOTIFIES)?;
         let done = self.export_threads(&[host], CommEngine::AiCpuTs)?[0];
-        let tag = tag_of(program)?;
         let (prepared, reused) = match launches.ready.get(&tag) {
             Some(prepared) => (prepared.clone(), true),
             None => (self.prepare(&mut launches, &tag, program)?, false),
@@ -272,11 +309,11 @@ impl RankState {
         if let Some(operands) = &operands {
             self.ask_for(program, operands, fence_of(program) + 1)?;
         }
-        let (unfold, order) = self.unfold(&mut launches)?;
-        if launches.last.is_some_and(|last| last != stream) {
-            self.core.wait_event(stream, order)?;
-        }
-        launches.last = Some(stream);
+        let (unfold, ended) = self.unfold(&mut launches)?;
+        // It may have waited for its peers for long.
+        self.is_ready()?;
+        let mut order = lock(&self.order);
+        order.before_operator(&self.core, stream)?;
         let modifies_input = self.core.virtual_memory.share(input, output);
         let job = Arc::new(Job {
             program: program.clone(),
@@ -314,7 +351,7 @@ impl RankState {
         lock(&self.open).push_back(Open { number, job: job.clone(), attempts: 0 });
         plane.batch_end(&tag)?;
         self.queue_kernel(&unfold, &job);
-        self.core.record_event(order, stream)
+        order.after_operator(&self.core, stream, ended)
     }
 
     /// Queues the kernel that queues the operator's tasks.
@@ -391,13 +428,18 @@ impl RankState {
         }
     }
 
+    /// Whether a program is one for this many ranks.
+    fn is_for(&self, program: &Program) -> Result<()> {
+        let (ranks, size) = (program.num_ranks(), self.group.size());
+        if ranks == size {
+            return Ok(());
+        }
+        let (algorithm, name) = (&program.algorithm, &self.group.name);
+        Err(para(format!("`{algorithm}` is lowered for {ranks} ranks, and {name} has {size}")))
+    }
+
     /// Checks what an operator is called with. Returns its rounds, and where input and output are.
     fn check_call(&self, program: &Program, call: &OpCall, stream: StreamHandle) -> Result<(Rounds, Region, Region)> {
-        let (ranks, size) = (program.num_ranks(), self.group.size());
-        if ranks != size || program.ranks.len() != size as usize {
-            let (algorithm, name) = (&program.algorithm, &self.group.name);
-            return Err(para(format!("`{algorithm}` is lowered for {ranks} ranks, and {name} has {size}")));
-        }
         let queue = &self.core.streams.get(stream)?.queue;
         if queue.device != self.device {
             let device = queue.device;
@@ -516,7 +558,8 @@ impl RankState {
             }
         } else if !short.is_empty() {
             // New ones: with some to spare, so that this does not happen often.
-            let wanted: Vec<u32> = short.iter().map(|at| notifies[*at].next_power_of_two().max(2)).collect();
+            let wanted: Vec<u32> =
+                short.iter().map(|at| notifies[*at].checked_next_power_of_two().unwrap_or(u32::MAX).max(2)).collect();
             let threads = self.acquire_threads(CommEngine::AiCpu, &wanted)?;
             for (at, new) in short.into_iter().zip(threads.into_iter().zip(wanted)) {
                 match launches.threads.get_mut(at) {
@@ -568,7 +611,8 @@ pub(crate) fn notifies_of(program: &Program, rank: u32) -> Vec<u32> {
             }
         }
     }
-    notifies[0] += 1;
+    // Too many are refused where threads are acquired.
+    notifies[0] = notifies[0].saturating_add(1);
     notifies
 }
 

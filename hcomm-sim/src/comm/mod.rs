@@ -54,6 +54,7 @@ mod memory;
 mod monitor;
 mod notify;
 mod observer;
+mod order;
 mod p2p;
 mod plane;
 mod queue;

@@ -55,8 +55,13 @@ impl Core {
 
     pub(crate) fn push_to_stream(&self, stream: StreamHandle, action: Action) -> Result<()> {
         self.is_open()?;
-        let state = self.streams.get(stream)?;
-        state.queue.push(self, [Task { action, owner: None }]);
+        match self.streams.get(stream) {
+            Ok(state) => state.queue.push(self, [Task { action, owner: None }]),
+            Err(error) => {
+                Queue::abandon(self, [Task { action, owner: None }]);
+                return Err(error);
+            }
+        }
         Ok(())
     }
 
@@ -72,6 +77,9 @@ impl Core {
 
     pub(crate) fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
         let event = self.events.get(event)?;
+        // A record that no stream takes is not to be waited for.
+        self.is_open()?;
+        self.streams.get(stream)?;
         let number = event.queue_record();
         self.push_to_stream(stream, Action::Reach(event, number))
     }
