@@ -205,7 +205,7 @@ fn wrong_programs() -> Vec<(&'static str, Program)> {
     };
     let op = |kind: OpKind| {
         move |program: &mut Program| {
-            At(program, 0, 0).op(1, kind.clone());
+            At(program, 0, 0).op(1, kind);
         }
     };
     vec![
@@ -253,17 +253,48 @@ fn wrong_programs_are_errors_with_a_reason() {
             let cluster = cluster(product, 2);
             let rig = Rig::new(&cluster, &[0, 1], &short());
             let results = launch_both(&rig, &Arc::new(program), 64);
-            eprintln!("{product} {name}");
-            for result in &results {
-                eprintln!("    {}", result.as_ref().map_or_else(ToString::to_string, |()| "fine".into()));
-            }
             for error in results.iter().flat_map(|result| result.as_ref().err()) {
                 assert!(!error.sentence.contains("panicked"), "{name}: {error}");
+                if error.code == Code::Timeout && name != "peer_output" {
+                    assert!(error.sentence.contains("EI0002"), "{name}: {error}");
+                }
             }
             rig.end();
             assert_eq!(cluster.in_use().threads, 0, "{name}");
         }
     }
+}
+
+#[test]
+fn a_deadlock_says_who_waited_for_which_notify_of_what() {
+    let cluster = cluster(Product::A950, 2);
+    let rig = Rig::new(&cluster, &[0, 1], &short());
+    let mut program = empty("stuck", Operator::AllGather, shape(2), 1, 2);
+    At(&mut program, 0, 0).wait(2, 1, DONE);
+    let results = launch_both(&rig, &Arc::new(program), 64);
+    let says = "rank 0 of hccl_comm_1 waited for notify 1 of its channel to rank 1 on thread 1";
+    fails(results[0].clone(), Code::Timeout, says);
+    fails(results[0].clone(), Code::Timeout, "(EI0002): it is `done` of `stuck`");
+    fails(results[1].clone(), Code::Timeout, "(EI0002): it is that of the end of `stuck`");
+    rig.end();
+}
+
+#[test]
+fn a_name_stands_for_one_program() {
+    let cluster = cluster(Product::A950, 2);
+    let rig = Rig::new(&cluster, &[0, 1], &short());
+    let program = flat(&MeshAllGather::SPEC, 2);
+    rig.check(&program, &Counts::Same(9), INTS, false, 1);
+    // The same one, lowered again, is no other.
+    rig.check(&flat(&MeshAllGather::SPEC, 2), &Counts::Same(9), INTS, false, 1);
+    let mut other = Program::clone(&program);
+    At(&mut other, 0, 40).started(5);
+    let results = launch_both(&rig, &Arc::new(other), 64);
+    results
+        .into_iter()
+        .for_each(|result| fails(result, Code::Para, "another program was launched as `mesh_all_gather`"));
+    rig.check(&program, &Counts::Same(9), INTS, false, 2);
+    rig.end();
 }
 
 #[test]
@@ -444,7 +475,11 @@ fn a_shut_down_reaches_whoever_waits() {
     let call = OpCall::new(cluster.alloc(0, 64).unwrap(), cluster.alloc(0, 128).unwrap(), 16, DataType::Int32);
     let streams: Vec<_> = (0..3).map(|_| cluster.create_stream(0).unwrap()).collect();
     third[0].suspend().unwrap();
-    cluster.launch_call(streams[1], Box::new(|| Ok(thread::sleep(Duration::from_millis(300))))).unwrap();
+    let busy = || {
+        thread::sleep(Duration::from_millis(300));
+        Ok(())
+    };
+    cluster.launch_call(streams[1], Box::new(busy)).unwrap();
     cluster.inject(Fault::StopDevice(1));
     let stopped = cluster.create_stream(1).unwrap();
     cluster.launch_call(stopped, Box::new(|| Ok(()))).unwrap();
