@@ -241,17 +241,9 @@ impl Core {
         }
         Ok(false)
     }
-}
 
-impl Driver for Core {
-    fn ready(&self, queue: Arc<Queue>) {
-        let mut ready = lock_std(&self.engine.ready);
-        ready.push_back(queue);
-        drop(ready);
-        self.engine.work.notify_one();
-    }
-
-    fn execute(&self, action: &Action) -> Result<bool> {
+    /// Carries out a copy, a reduction or a record.
+    fn carry_out(&self, action: &Action) -> Result<bool> {
         match action {
             Action::Copy { dst, src, len, hop, then } => {
                 if let Some(hop) = hop {
@@ -273,6 +265,21 @@ impl Driver for Core {
                 Ok(false)
             }
         }
+    }
+}
+
+impl Driver for Core {
+    fn ready(&self, queue: Arc<Queue>) {
+        let mut ready = lock_std(&self.engine.ready);
+        ready.push_back(queue);
+        drop(ready);
+        self.engine.work.notify_one();
+    }
+
+    fn execute(&self, action: &Action) -> Result<bool> {
+        // The memory may be somebody else's: if it panics, a worker is not to go with it.
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.carry_out(action)))
+            .unwrap_or_else(|_| Err(internal("a task panicked")))
     }
 
     fn kernel(&self, queue: Arc<Queue>, token: u64, (call, owner): (Call, Option<Owned>)) {

@@ -53,6 +53,9 @@ pub(crate) fn kernel(rank: &RankState, job: &Arc<Job>) -> Result<()> {
     let main = unpacked.threads[0];
     plane.thread_notify_wait(main, job.start, timeout)?;
     let mut body = Body { rank, job, unpacked: &unpacked, plane: &mut plane };
+    if let Some(greeting) = job.greeting {
+        body.fence(main, greeting)?;
+    }
     for round in 0..job.rounds.rounds {
         let round = job.rounds.round(round);
         for (thread, ops) in job.program.ranks[rank.rank as usize].threads.iter().enumerate() {

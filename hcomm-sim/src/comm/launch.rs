@@ -142,6 +142,8 @@ struct Prepared {
     main: ThreadHandle,
     /// Its notify for the start.
     start: u32,
+    /// The notify of channels for the beginning, if the program needs one.
+    greeting: Option<u32>,
 }
 
 /// What all ranks of a communicator must call alike, by number.
@@ -231,6 +233,8 @@ pub(crate) struct Job {
     /// The main thread, and its notify for the start.
     pub(crate) main: ThreadHandle,
     pub(crate) start: u32,
+    /// The notify of channels that peers set for each other when they begin, if the program needs one.
+    pub(crate) greeting: Option<u32>,
     /// Whether the device has come to the end.
     finished: AtomicBool,
     /// The stream's thread, as the device may record to it.
@@ -253,6 +257,7 @@ impl Job {
         let algorithm = &self.program.algorithm;
         match self.program.notifies.get(notify as usize) {
             Some(name) => Some(format!("`{name}` of `{algorithm}`")),
+            None if Some(notify) == self.greeting => Some(format!("that of the beginning of `{algorithm}`")),
             None if notify == self.fence() => Some(format!("that of the end of `{algorithm}`")),
             None => None,
         }
@@ -307,7 +312,7 @@ impl RankState {
             self.totals.contexts_reused();
         }
         if let Some(operands) = &operands {
-            self.ask_for(program, operands, fence_of(program) + 1)?;
+            self.ask_for(program, operands, notifies_of_channels(program))?;
         }
         let (unfold, ended) = self.unfold(&mut launches)?;
         // It may have waited for its peers for long.
@@ -324,6 +329,7 @@ impl RankState {
             context: prepared.context,
             main: prepared.main,
             start: prepared.start,
+            greeting: prepared.greeting,
             finished: AtomicBool::new(false),
             done,
         });
@@ -509,7 +515,7 @@ impl RankState {
         let threads = self.operator_threads(launches, &notifies)?;
         let main = self.export_threads(&threads[..1], CommEngine::CpuTs)?[0];
         let peers = peers_of(program, self.rank);
-        let need = fence_of(program) + 1;
+        let need = notifies_of_channels(program);
         let mut channels = Vec::with_capacity(peers.len());
         if !peers.is_empty() {
             let descs: Vec<ChannelDesc> = peers.iter().map(|peer| ChannelDesc::new(*peer, need)).collect();
@@ -537,7 +543,8 @@ impl RankState {
         let size = bytes.len() as u64;
         let addr = self.create_context(tag, CommEngine::AiCpuTs, size)?;
         self.copy_context(tag, CommEngine::AiCpuTs, 0, &bytes)?;
-        let prepared = Arc::new(Prepared { context: Region { addr, size }, main, start });
+        let prepared =
+            Arc::new(Prepared { context: Region { addr, size }, main, start, greeting: greeting_of(program) });
         launches.ready.insert(tag.to_owned(), prepared.clone());
         Ok(prepared)
     }
@@ -591,6 +598,36 @@ fn tag_of(program: &Program) -> Result<String> {
 /// The notify of channels that peers set for each other when they have done their part: behind the program's own.
 fn fence_of(program: &Program) -> u32 {
     (program.notifies.len() as u32).max(CHANNEL_NOTIFIES - 1)
+}
+
+/// The notify of channels that peers set for each other when they begin. Only programs have it in which a rank writes to a
+/// peer's scratch before that peer has said anything: what is there may be a message that the peer is sending, which the
+/// writer has no part in.
+fn greeting_of(program: &Program) -> Option<u32> {
+    let threads = program.ranks.iter().flat_map(|rank| &rank.threads);
+    let is_eager = |ops: &Vec<hcomm_core::program::Op>| {
+        let mut heard = std::collections::BTreeSet::new();
+        ops.iter().any(|op| match op.kind {
+            OpKind::ChannelNotifyWait { peer, .. } => {
+                heard.insert(peer);
+                false
+            }
+            OpKind::Write(peer, transfer)
+            | OpKind::WriteReduce(peer, transfer)
+            | OpKind::WriteWithNotify(peer, transfer, _)
+            | OpKind::WriteReduceWithNotify(peer, transfer, _) => {
+                transfer.dst.buffer == Buffer::Scratch && !heard.contains(&peer)
+            }
+            _ => false,
+        })
+    };
+    let (own, fence) = (program.notifies.len() as u32, fence_of(program));
+    threads.into_iter().any(is_eager).then(|| if own < fence { fence - 1 } else { fence + 1 })
+}
+
+/// How many notifies the channels of a program need.
+fn notifies_of_channels(program: &Program) -> u32 {
+    fence_of(program).max(greeting_of(program).unwrap_or(0)) + 1
 }
 
 /// How many notifies each thread of a rank has: the main thread one more, for the start.

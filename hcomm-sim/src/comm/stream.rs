@@ -34,8 +34,10 @@ impl Core {
 
     /// Waits for its tasks, and removes it.
     pub(crate) fn destroy_stream(&self, stream: StreamHandle, until: Option<Instant>) -> Result<()> {
+        self.is_open()?;
         let state = self.streams.get(stream)?;
         let result = self.synchronize(stream, until);
+        self.is_open()?;
         self.streams.remove(stream)?;
         state.queue.close(self);
         result
@@ -43,6 +45,7 @@ impl Core {
 
     /// Blocks until the tasks that the stream has now are done.
     pub(crate) fn synchronize(&self, stream: StreamHandle, until: Option<Instant>) -> Result<()> {
+        self.is_open()?;
         let state = self.streams.get(stream)?;
         let number = state.queue.queued();
         if !state.queue.until_done(number, until) {

@@ -11,7 +11,7 @@ use hcomm_core::product::Product;
 use hcomm_core::program::{OpKind, Program};
 use hcomm_sim::comm::{
     Cluster, ClusterConfig, Code, CommConfig, CommEngine, CommError, CommStatus, Communicator, EventHandle, Fault,
-    OpCall, Place, Region, Side, StatePhase, StreamHandle,
+    Memory, OpCall, Place, Region, Segments, Side, StatePhase, StreamHandle,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -537,4 +537,103 @@ fn a_cluster_that_is_dropped_gives_its_memory_back() {
         thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(Arc::strong_count(&watched), 1, "the cluster's core is still there");
+}
+
+/// Memory of one's own, which has a fault.
+#[derive(Debug)]
+struct Faulty(Segments);
+
+impl Memory for Faulty {
+    fn alloc(&self, place: Place, bytes: u64) -> Result<u64, CommError> {
+        self.0.alloc(place, bytes)
+    }
+    fn free(&self, addr: u64) -> Result<(), CommError> {
+        self.0.free(addr)
+    }
+    fn find(&self, addr: u64) -> Option<(Region, Place)> {
+        self.0.find(addr)
+    }
+    fn copy(&self, _: u64, _: u64, _: u64) -> Result<(), CommError> {
+        panic!("as it should")
+    }
+    fn reduce(&self, _: u64, _: u64, _: u64, _: DataType, _: ReduceOp) -> Result<(), CommError> {
+        panic!("as it should")
+    }
+    fn fill(&self, dst: u64, value: u8, len: u64) -> Result<(), CommError> {
+        self.0.fill(dst, value, len)
+    }
+    fn write(&self, dst: u64, bytes: &[u8]) -> Result<(), CommError> {
+        self.0.write(dst, bytes)
+    }
+    fn read(&self, src: u64, bytes: &mut [u8]) -> Result<(), CommError> {
+        self.0.read(src, bytes)
+    }
+    fn used(&self, place: Place) -> u64 {
+        self.0.used(place)
+    }
+}
+
+#[test]
+fn memory_that_panics_is_an_error_of_the_operator() {
+    let config = ClusterConfig::new(Product::A950, 2).unwrap().second(Duration::from_millis(10)).workers(1);
+    let cluster = Cluster::new(config.memory(Arc::new(Faulty(Segments::new(1 << 30))))).unwrap();
+    let rig = Rig::new(&cluster, &[0, 1], &short());
+    let results = launch_both(&rig, &flat(&MeshAllGather::SPEC, 2), 64);
+    assert!(results.iter().all(Result::is_err), "{results:?}");
+    assert!(results.iter().flat_map(|result| result.as_ref().err()).any(|error| error.code == Code::Internal));
+    rig.end();
+    assert_eq!(cluster.in_use().threads, 0);
+}
+
+/// Who writes before its peer has said that it is there must still not write over a message of that peer.
+#[test]
+fn a_message_is_not_overwritten_by_who_starts_early() {
+    let cluster = cluster(Product::A950, 3);
+    let rig = Rig::new(&cluster, &[0, 1, 2], &short().timeouts(200, 100));
+    // Writes at once; the barrier is at the end.
+    let mut program = empty("eager", Operator::AllGather, shape(3), 1, 3);
+    for rank in 0..3 {
+        let own = transfer((Buffer::Scratch, rank), (Buffer::Input, 0), 1, 0);
+        let mut main = At(&mut program, rank, 0);
+        main.op(1, OpKind::LocalCopy(own));
+        let peers = || (0..3).filter(move |peer| *peer != rank);
+        for peer in peers() {
+            main.op(2, OpKind::Write(peer, own)).signal(3, peer, READY);
+        }
+        for peer in peers() {
+            main.wait(4, peer, READY);
+        }
+        main.op(5, OpKind::LocalCopy(transfer((Buffer::Output, 0), (Buffer::Scratch, 0), 3, 0)));
+        for peer in peers() {
+            main.signal(6, peer, DONE);
+        }
+        for peer in peers() {
+            main.wait(7, peer, DONE);
+        }
+    }
+    assert!(hcomm_core::check::report(&program).diagnostics.is_empty());
+    let program = Arc::new(program);
+    rig.check(&program, &Counts::Same(1000), INTS, false, 1);
+    let memory = [0, 1].map(|device| Region { addr: cluster.alloc(device, 4000).unwrap(), size: 4000 });
+    thread::scope(|scope| {
+        scope.spawn(|| rig.comms[0].connect(&[1]).unwrap());
+        scope.spawn(|| rig.comms[1].connect(&[0]).unwrap());
+    });
+    cluster.memory().fill(memory[0].addr, 7, 4000).unwrap();
+    let buffers = rig.buffers(&program, &Counts::Same(1000), INTS, false, 2);
+    rig.comms[0].send(1, memory[0], rig.streams[0]).unwrap();
+    // The receiver is late, and rank 2 has nothing to do with it.
+    for rank in [2, 0] {
+        rig.comms[rank].launch(&program, &buffers.calls[rank], rig.streams[rank]).unwrap();
+    }
+    thread::sleep(Duration::from_millis(50));
+    rig.comms[1].recv(0, memory[1], rig.streams[1]).unwrap();
+    rig.comms[1].launch(&program, &buffers.calls[1], rig.streams[1]).unwrap();
+    rig.wait().into_iter().for_each(Result::unwrap);
+    let mut got = vec![0; 4000];
+    cluster.memory().read(memory[1].addr, &mut got).unwrap();
+    assert!(got.iter().all(|byte| *byte == 7), "the message was overwritten");
+    assert_eq!(buffers.wrong(&rig, &program), None);
+    buffers.free(&rig);
+    rig.end();
 }
