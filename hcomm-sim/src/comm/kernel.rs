@@ -43,10 +43,11 @@ impl Unpacked {
     }
 }
 
-/// The kernel: queues the operator's tasks for all rounds.
-pub(crate) fn kernel(rank: &RankState, job: &Arc<Job>) -> Result<()> {
+/// The kernel: queues the operator's tasks for all rounds. If the rank is stopped meanwhile, to repeat the operator, none of
+/// them is carried out: `epoch` says when the kernel was queued.
+pub(crate) fn kernel(rank: &RankState, job: &Arc<Job>, epoch: u64) -> Result<()> {
     let unpacked = Unpacked::read(rank, job.context)?;
-    let mut plane = DataPlane::new(rank.core.clone(), Side::Device);
+    let mut plane = DataPlane::new(rank.core.clone(), Side::Device).of_attempt(epoch);
     let timeout = rank.config.timeouts.exec;
     plane.set_notify_wait_timeout(timeout);
     plane.batch_start(&job.program.algorithm)?;

@@ -363,8 +363,9 @@ impl RankState {
     /// Queues the kernel that queues the operator's tasks.
     fn queue_kernel(self: &Arc<Self>, unfold: &Thread, job: &Arc<Job>) {
         let (me, job) = (self.clone(), job.clone());
-        let kernel = Action::Call(Box::new(move || kernel(&me, &job)));
-        let task = Task { action: kernel, owner: Some(self.owner(Side::Device)) };
+        let (owner, epoch) = self.owner(Side::Device);
+        let kernel = Action::Call(Box::new(move || kernel(&me, &job, epoch)));
+        let task = Task { action: kernel, owner: Some((owner, epoch)) };
         unfold.queue.push(&*self.core, [task]);
     }
 
