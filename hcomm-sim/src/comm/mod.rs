@@ -52,6 +52,7 @@ mod kernel;
 mod launch;
 mod memory;
 mod monitor;
+mod needs;
 mod notify;
 mod observer;
 mod order;
