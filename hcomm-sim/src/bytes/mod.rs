@@ -161,3 +161,8 @@ fn results(plan: &Plan<'_>, rounds: &Rounds) -> u64 {
     }
     need
 }
+
+/// Checks that everything which a program's operations name exists.
+pub(crate) fn check(program: &hcomm_core::program::Program) -> Result<(), crate::error::RunError> {
+    plan::Plan::new(program).map(drop)
+}

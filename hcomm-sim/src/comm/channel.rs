@@ -517,7 +517,7 @@ impl RankState {
             let missing = |offer: &Offer| !pairing.has_both(*offer);
             let open = offered.iter().any(|(_, offer, _)| missing(offer) && group.is_there(offer.other(self.rank)));
             let left = until.checked_duration_since(Instant::now());
-            let gone = self.is_there().is_err();
+            let gone = self.is_ready().is_err();
             let (true, Some(left), false) = (open, left, gone) else {
                 break;
             };
@@ -536,7 +536,7 @@ impl RankState {
                     if !group.is_there(peer) {
                         return Err(remote(format!("rank {peer} of {} has been destroyed", group.name)));
                     }
-                    self.is_there()?;
+                    self.is_ready()?;
                     let (seconds, ranks) = (self.config.timeouts.meet(), never.join(", "));
                     return Err(timeout(format!(
                         "{} waited {seconds} s for the other end of its channels: rank {ranks} did not acquire one to it \

@@ -38,11 +38,17 @@ pub struct ClusterConfig {
     pub memory: Option<Arc<dyn Memory>>,
     /// Who sees the operations of the data plane.
     pub observer: Option<Arc<dyn Observer>>,
-    /// How long a simulated second takes: timeouts are multiples of it.
+    /// How long a simulated second takes, at most a day: timeouts are multiples of it.
     pub second: Duration,
-    /// Threads of the process that carry out tasks.
+    /// Threads of the process that carry out tasks, at most 1024.
     pub workers: usize,
 }
+
+/// The longest simulated second: with the longest timeout, a time that a clock can still say.
+const LONGEST_SECOND: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The most workers.
+const MAX_WORKERS: usize = 1024;
 
 impl ClusterConfig {
     /// `devices` devices in one server, and seconds as long as seconds are.
@@ -126,6 +132,13 @@ impl Cluster {
     ///
     /// If the system gives no threads.
     pub fn new(config: ClusterConfig) -> Result<Cluster> {
+        if config.second.is_zero() || config.second > LONGEST_SECOND {
+            let second = config.second;
+            return Err(para(format!("a simulated second of {second:?}: it takes some time, and at most a day")));
+        }
+        if config.workers > MAX_WORKERS {
+            return Err(para(format!("{} workers: there can be at most {MAX_WORKERS}", config.workers)));
+        }
         let memory = config.memory.unwrap_or_else(|| Arc::new(Segments::new(config.device_memory)));
         let core = Arc::new_cyclic(|me| Core {
             me: me.clone(),

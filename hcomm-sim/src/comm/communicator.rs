@@ -3,7 +3,7 @@
 use crate::comm::channel::{ChannelDesc, Protocol};
 use crate::comm::config::{CommConfig, Timeouts};
 use crate::comm::core::Core;
-use crate::comm::error::{CommError, Result, para};
+use crate::comm::error::{CommError, Result, not_found, para};
 use crate::comm::group::{Group, MeetingKey};
 use crate::comm::handle::{ChannelHandle, CommHandle, MemHandle, StreamHandle, ThreadHandle};
 use crate::comm::launch::OpCall;
@@ -16,6 +16,7 @@ use crate::comm::sync::lock;
 use crate::comm::thread::{CommEngine, DedicatedThread};
 use hcomm_core::program::Program;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What the ranks of a new communicator find each other by (`HcclRootInfo`). Good once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -520,8 +521,12 @@ impl RankState {
     /// Stops what runs, and gives everything back.
     pub(crate) fn destroy(&self) -> Result<()> {
         self.is_there()?;
+        // Once, whoever asks at the same time, a callback included.
+        if self.leaving.swap(true, Ordering::AcqRel) {
+            return Err(not_found(format!("{} has been destroyed", self.who())));
+        }
         let core = &self.core;
-        self.tell(StatePhase::DestroyPre);
+        let before = self.tell(StatePhase::DestroyPre);
         self.stop(Is::Destroyed, None);
         // Who waits for its channels must not wait on.
         self.group.left();
@@ -540,7 +545,8 @@ impl RankState {
         for channel in lock(&self.channels).clear() {
             core.channels.remove(channel.handle)?;
         }
-        if let Some(event) = lock(&self.launches).clear() {
+        let events = lock(&self.launches).clear().into_iter().chain(lock(&self.order).clear());
+        for event in events {
             core.events.remove(event)?;
         }
         for region in std::mem::take(&mut *lock(&self.contexts)).into_values() {
@@ -559,10 +565,10 @@ impl RankState {
         }
         self.group.left();
         lock(&self.connected).clear();
-        self.tell(StatePhase::DestroyPost);
+        let after = self.tell(StatePhase::DestroyPost);
         *lock(&self.callbacks) = Callbacks::default();
         lock(&self.open).clear();
-        Ok(())
+        before.and(after)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::comm::error::{Result, internal};
 use crate::comm::fault::Fate;
 use crate::comm::notify::{Notify, Recorded};
 use crate::comm::queue::{Action, Call, Driver, Hop, Owned, Queue};
+use crate::comm::recover::Callbacks;
 use crate::comm::sync::lock;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -240,17 +241,9 @@ impl Core {
         }
         Ok(false)
     }
-}
 
-impl Driver for Core {
-    fn ready(&self, queue: Arc<Queue>) {
-        let mut ready = lock_std(&self.engine.ready);
-        ready.push_back(queue);
-        drop(ready);
-        self.engine.work.notify_one();
-    }
-
-    fn execute(&self, action: &Action) -> Result<bool> {
+    /// Carries out a copy, a reduction or a record.
+    fn carry_out(&self, action: &Action) -> Result<bool> {
         match action {
             Action::Copy { dst, src, len, hop, then } => {
                 if let Some(hop) = hop {
@@ -272,6 +265,21 @@ impl Driver for Core {
                 Ok(false)
             }
         }
+    }
+}
+
+impl Driver for Core {
+    fn ready(&self, queue: Arc<Queue>) {
+        let mut ready = lock_std(&self.engine.ready);
+        ready.push_back(queue);
+        drop(ready);
+        self.engine.work.notify_one();
+    }
+
+    fn execute(&self, action: &Action) -> Result<bool> {
+        // The memory may be somebody else's: if it panics, a worker is not to go with it.
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.carry_out(action)))
+            .unwrap_or_else(|_| Err(internal("a task panicked")))
     }
 
     fn kernel(&self, queue: Arc<Queue>, token: u64, (call, owner): (Call, Option<Owned>)) {
@@ -332,6 +340,8 @@ impl Core {
         }
         for comm in self.comms.all() {
             comm.group.left();
+            // A callback may hold its communicator, and would keep it, and all of this, for ever.
+            *lock(&comm.callbacks) = Callbacks::default();
         }
         drop(lock(&self.meetings));
         self.met.notify_all();
@@ -341,6 +351,7 @@ impl Core {
         self.channels.clear();
         self.streams.clear();
         self.events.clear();
+        self.windows.clear();
         lock(&self.meetings).clear();
     }
 }

@@ -211,6 +211,8 @@ struct Meeting {
     /// Who is to be in it, where they are ranks of another communicator.
     members: Vec<u32>,
     came: BTreeMap<u32, (u32, CommConfig)>,
+    /// How many wait, or are about to take the outcome: more than have come if two came as the same rank.
+    waiting: usize,
     outcome: Option<Result<Arc<Group>>>,
 }
 
@@ -281,6 +283,7 @@ impl Core {
             size,
             members: members.to_vec(),
             came: BTreeMap::new(),
+            waiting: 0,
             outcome: None,
         });
         if meeting.outcome.is_some() {
@@ -298,7 +301,10 @@ impl Core {
         } else {
             None
         };
-        meeting.came.insert(rank, (device, config.clone()));
+        meeting.waiting += 1;
+        if wrong.is_none() {
+            meeting.came.insert(rank, (device, config.clone()));
+        }
         if wrong.is_some() || meeting.came.len() as u32 == size {
             let came = meeting.came.clone();
             let outcome = match wrong {
@@ -317,8 +323,8 @@ impl Core {
             };
             let over = meeting.outcome.clone();
             if let Some(outcome) = over {
-                meeting.came.remove(&rank);
-                if meeting.came.is_empty() {
+                meeting.waiting -= 1;
+                if meeting.waiting == 0 {
                     meetings.open.remove(&key);
                     if let MeetingKey::Root(root) = key {
                         meetings.roots.remove(&root);
@@ -330,7 +336,8 @@ impl Core {
                 let missing: Vec<String> =
                     (0..size).filter(|rank| !meeting.came.contains_key(rank)).map(|rank| rank.to_string()).collect();
                 meeting.came.remove(&rank);
-                if meeting.came.is_empty() {
+                meeting.waiting -= 1;
+                if meeting.waiting == 0 {
                     meetings.open.remove(&key);
                 }
                 return Err(self.late(rank, config, &missing));

@@ -138,7 +138,9 @@ impl<T> Table<T> {
         let value = self.get(handle)?;
         let mut slots = write(&self.slots);
         let (at, generation) = parts(handle.raw());
-        let slot = &mut slots.all[at];
+        let Some(slot) = slots.all.get_mut(at) else {
+            return Err(bad::<H>(handle.raw(), true)); // All of them have been cleared meanwhile.
+        };
         if slot.generation != generation || slot.value.take().is_none() {
             return Err(bad::<H>(handle.raw(), true));
         }

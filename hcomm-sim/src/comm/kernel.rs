@@ -2,7 +2,7 @@
 
 use crate::comm::error::{Result, internal, not_support, para};
 use crate::comm::handle::{ChannelHandle, ThreadHandle};
-use crate::comm::launch::{DONE, Job, notifies_of};
+use crate::comm::launch::{DONE, Job};
 use crate::comm::memory::Region;
 use crate::comm::plane::DataPlane;
 use crate::comm::rank::RankState;
@@ -43,17 +43,20 @@ impl Unpacked {
     }
 }
 
-/// The kernel: queues the operator's tasks for all rounds.
-pub(crate) fn kernel(rank: &RankState, job: &Arc<Job>) -> Result<()> {
+/// The kernel: queues the operator's tasks for all rounds. If the rank is stopped meanwhile, to repeat the operator, none of
+/// them is carried out: `epoch` says when the kernel was queued.
+pub(crate) fn kernel(rank: &RankState, job: &Arc<Job>, epoch: u64) -> Result<()> {
     let unpacked = Unpacked::read(rank, job.context)?;
-    let mut plane = DataPlane::new(rank.core.clone(), Side::Device);
+    let mut plane = DataPlane::new(rank.core.clone(), Side::Device).of_attempt(epoch);
     let timeout = rank.config.timeouts.exec;
     plane.set_notify_wait_timeout(timeout);
     plane.batch_start(&job.program.algorithm)?;
     let main = unpacked.threads[0];
-    let start = notifies_of(&job.program, rank.rank)[0] - 1;
-    plane.thread_notify_wait(main, start, timeout)?;
+    plane.thread_notify_wait(main, job.start, timeout)?;
     let mut body = Body { rank, job, unpacked: &unpacked, plane: &mut plane };
+    if let Some(greeting) = job.greeting {
+        body.fence(main, greeting)?;
+    }
     for round in 0..job.rounds.rounds {
         let round = job.rounds.round(round);
         for (thread, ops) in job.program.ranks[rank.rank as usize].threads.iter().enumerate() {

@@ -12,6 +12,7 @@ use crate::comm::handle::{EventHandle, StreamHandle, ThreadHandle};
 use crate::comm::kernel::kernel;
 use crate::comm::memory::{Place, Region};
 use crate::comm::monitor::Moment;
+use crate::comm::needs::{fence_of, greeting_of, notifies_of, notifies_of_channels, peers_of};
 use crate::comm::plane::DataPlane;
 use crate::comm::queue::{Action, Task};
 use crate::comm::rank::RankState;
@@ -23,15 +24,11 @@ use hcomm_core::counts::Counts;
 use hcomm_core::diag::Code;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use hcomm_core::operator::{Buffer, Operator};
-use hcomm_core::program::{OpKind, Program};
+use hcomm_core::program::Program;
 use hcomm_core::sizes::Rounds;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Notifies that channels of operators get, if the operator does not need more: on A2 and A3 a channel never gets more
-/// later (facts 13, trap 19).
-const CHANNEL_NOTIFIES: u32 = 16;
 
 /// Notifies of a stream's thread, and the one that the device sets at the end (facts 2.6).
 const STREAM_NOTIFIES: u32 = 3;
@@ -82,7 +79,8 @@ pub(crate) struct Launches {
     threads: Vec<(ThreadHandle, u32)>,
     /// The thread that the kernels are launched on, and the event that orders operators on different streams.
     unfold: Option<(ThreadHandle, EventHandle)>,
-    last: Option<StreamHandle>,
+    /// The program of each tag, which has been looked at.
+    known: BTreeMap<String, Arc<Program>>,
     /// Whether an algorithm orders its reductions, where it was asked: by tag.
     ordered: BTreeMap<String, bool>,
     /// Counts operators, to compare what ranks call.
@@ -100,7 +98,29 @@ pub(crate) struct Open {
 impl Launches {
     /// Forgets the operators, not their resources.
     pub(crate) fn restart(&mut self) {
-        (self.number, self.last) = (0, None);
+        self.number = 0;
+    }
+
+    /// Looks at a program when it first comes: what its operations name must exist. Its name stands for it from then on.
+    fn know(&mut self, tag: &str, program: &Arc<Program>) -> Result<()> {
+        match self.known.get_mut(tag) {
+            Some(known) if Arc::ptr_eq(known, program) => return Ok(()),
+            Some(known) if **known == **program => {
+                *known = program.clone();
+                return Ok(());
+            }
+            Some(_) if self.ready.contains_key(tag) => {
+                return Err(para(format!(
+                    "another program was launched as `{}` on this communicator, and its resources are kept by that name: \
+                     give this one another name",
+                    program.algorithm
+                )));
+            }
+            _ => {}
+        }
+        crate::bytes::check(program).map_err(|error| para(error.to_string()))?;
+        self.known.insert(tag.to_owned(), program.clone());
+        Ok(())
     }
 
     /// Forgets everything. Returns the event to give back.
@@ -119,6 +139,8 @@ struct Prepared {
     main: ThreadHandle,
     /// Its notify for the start.
     start: u32,
+    /// The notify of channels for the beginning, if the program needs one.
+    greeting: Option<u32>,
 }
 
 /// What all ranks of a communicator must call alike, by number.
@@ -208,6 +230,8 @@ pub(crate) struct Job {
     /// The main thread, and its notify for the start.
     pub(crate) main: ThreadHandle,
     pub(crate) start: u32,
+    /// The notify of channels that peers set for each other when they begin, if the program needs one.
+    pub(crate) greeting: Option<u32>,
     /// Whether the device has come to the end.
     finished: AtomicBool,
     /// The stream's thread, as the device may record to it.
@@ -225,6 +249,17 @@ impl Job {
         fence_of(&self.program)
     }
 
+    /// What a notify of a channel is for, in words.
+    pub(crate) fn says(&self, notify: u32) -> Option<String> {
+        let algorithm = &self.program.algorithm;
+        match self.program.notifies.get(notify as usize) {
+            Some(name) => Some(format!("`{name}` of `{algorithm}`")),
+            None if Some(notify) == self.greeting => Some(format!("that of the beginning of `{algorithm}`")),
+            None if notify == self.fence() => Some(format!("that of the end of `{algorithm}`")),
+            None => None,
+        }
+    }
+
     pub(crate) fn finish(&self) {
         self.finished.store(true, Ordering::Release);
     }
@@ -234,10 +269,15 @@ impl RankState {
     /// Launches an operator on a stream.
     pub(crate) fn launch(self: &Arc<Self>, program: &Arc<Program>, call: &OpCall, stream: StreamHandle) -> Result<()> {
         self.is_ready()?;
+        self.is_for(program)?;
+        let tag = tag_of(program)?;
+        let mut launches = lock(&self.launches);
+        // Again, with the lock: whoever suspends takes it too, and drops what was queued before.
+        self.is_ready()?;
+        launches.know(&tag, program)?;
         let (rounds, input, output) = self.check_call(program, call, stream)?;
         let operands = self.operands(program, input, output)?;
         let operator = program.operator;
-        let mut launches = lock(&self.launches);
         self.check_order(&mut launches, program, call)?;
         let what = What {
             algorithm: program.algorithm.clone(),
@@ -261,7 +301,6 @@ impl RankState {
         // The stream may be another one every time.
         let host = self.thread_of_stream(CommEngine::CpuTs, stream, STREAM_NOTIFIES)?;
         let done = self.export_threads(&[host], CommEngine::AiCpuTs)?[0];
-        let tag = tag_of(program)?;
         let (prepared, reused) = match launches.ready.get(&tag) {
             Some(prepared) => (prepared.clone(), true),
             None => (self.prepare(&mut launches, &tag, program)?, false),
@@ -270,13 +309,13 @@ impl RankState {
             self.totals.contexts_reused();
         }
         if let Some(operands) = &operands {
-            self.ask_for(program, operands, fence_of(program) + 1)?;
+            self.ask_for(program, operands, notifies_of_channels(program))?;
         }
-        let (unfold, order) = self.unfold(&mut launches)?;
-        if launches.last.is_some_and(|last| last != stream) {
-            self.core.wait_event(stream, order)?;
-        }
-        launches.last = Some(stream);
+        let (unfold, ended) = self.unfold(&mut launches)?;
+        // It may have waited for its peers for long.
+        self.is_ready()?;
+        let mut order = lock(&self.order);
+        order.before_operator(&self.core, stream)?;
         let modifies_input = self.core.virtual_memory.share(input, output);
         let job = Arc::new(Job {
             program: program.clone(),
@@ -287,6 +326,7 @@ impl RankState {
             context: prepared.context,
             main: prepared.main,
             start: prepared.start,
+            greeting: prepared.greeting,
             finished: AtomicBool::new(false),
             done,
         });
@@ -314,14 +354,15 @@ impl RankState {
         lock(&self.open).push_back(Open { number, job: job.clone(), attempts: 0 });
         plane.batch_end(&tag)?;
         self.queue_kernel(&unfold, &job);
-        self.core.record_event(order, stream)
+        order.after_operator(&self.core, stream, ended)
     }
 
     /// Queues the kernel that queues the operator's tasks.
     fn queue_kernel(self: &Arc<Self>, unfold: &Thread, job: &Arc<Job>) {
         let (me, job) = (self.clone(), job.clone());
-        let kernel = Action::Call(Box::new(move || kernel(&me, &job)));
-        let task = Task { action: kernel, owner: Some(self.owner(Side::Device)) };
+        let (owner, epoch) = self.owner(Side::Device);
+        let kernel = Action::Call(Box::new(move || kernel(&me, &job, epoch)));
+        let task = Task { action: kernel, owner: Some((owner, epoch)) };
         unfold.queue.push(&*self.core, [task]);
     }
 
@@ -391,13 +432,18 @@ impl RankState {
         }
     }
 
+    /// Whether a program is one for this many ranks.
+    fn is_for(&self, program: &Program) -> Result<()> {
+        let (ranks, size) = (program.num_ranks(), self.group.size());
+        if ranks == size {
+            return Ok(());
+        }
+        let (algorithm, name) = (&program.algorithm, &self.group.name);
+        Err(para(format!("`{algorithm}` is lowered for {ranks} ranks, and {name} has {size}")))
+    }
+
     /// Checks what an operator is called with. Returns its rounds, and where input and output are.
     fn check_call(&self, program: &Program, call: &OpCall, stream: StreamHandle) -> Result<(Rounds, Region, Region)> {
-        let (ranks, size) = (program.num_ranks(), self.group.size());
-        if ranks != size || program.ranks.len() != size as usize {
-            let (algorithm, name) = (&program.algorithm, &self.group.name);
-            return Err(para(format!("`{algorithm}` is lowered for {ranks} ranks, and {name} has {size}")));
-        }
         let queue = &self.core.streams.get(stream)?.queue;
         if queue.device != self.device {
             let device = queue.device;
@@ -467,7 +513,7 @@ impl RankState {
         let threads = self.operator_threads(launches, &notifies)?;
         let main = self.export_threads(&threads[..1], CommEngine::CpuTs)?[0];
         let peers = peers_of(program, self.rank);
-        let need = fence_of(program) + 1;
+        let need = notifies_of_channels(program);
         let mut channels = Vec::with_capacity(peers.len());
         if !peers.is_empty() {
             let descs: Vec<ChannelDesc> = peers.iter().map(|peer| ChannelDesc::new(*peer, need)).collect();
@@ -495,7 +541,8 @@ impl RankState {
         let size = bytes.len() as u64;
         let addr = self.create_context(tag, CommEngine::AiCpuTs, size)?;
         self.copy_context(tag, CommEngine::AiCpuTs, 0, &bytes)?;
-        let prepared = Arc::new(Prepared { context: Region { addr, size }, main, start });
+        let prepared =
+            Arc::new(Prepared { context: Region { addr, size }, main, start, greeting: greeting_of(program) });
         launches.ready.insert(tag.to_owned(), prepared.clone());
         Ok(prepared)
     }
@@ -516,7 +563,8 @@ impl RankState {
             }
         } else if !short.is_empty() {
             // New ones: with some to spare, so that this does not happen often.
-            let wanted: Vec<u32> = short.iter().map(|at| notifies[*at].next_power_of_two().max(2)).collect();
+            let wanted: Vec<u32> =
+                short.iter().map(|at| notifies[*at].checked_next_power_of_two().unwrap_or(u32::MAX).max(2)).collect();
             let threads = self.acquire_threads(CommEngine::AiCpu, &wanted)?;
             for (at, new) in short.into_iter().zip(threads.into_iter().zip(wanted)) {
                 match launches.threads.get_mut(at) {
@@ -542,64 +590,5 @@ fn tag_of(program: &Program) -> Result<String> {
             "the name `{}` makes a tag of {len} bytes, and it has at most {MAX_TAG}",
             program.algorithm
         ))),
-    }
-}
-
-/// The notify of channels that peers set for each other when they have done their part: behind the program's own.
-fn fence_of(program: &Program) -> u32 {
-    (program.notifies.len() as u32).max(CHANNEL_NOTIFIES - 1)
-}
-
-/// How many notifies each thread of a rank has: the main thread one more, for the start.
-pub(crate) fn notifies_of(program: &Program, rank: u32) -> Vec<u32> {
-    let threads = program.ranks.get(rank as usize).map_or(&[][..], |rank| &rank.threads);
-    let mut notifies = vec![0; threads.len().max(1)];
-    let mut need = |thread: usize, notify: u32| {
-        if let Some(most) = notifies.get_mut(thread) {
-            *most = notify.saturating_add(1).max(*most);
-        }
-    };
-    for (thread, ops) in threads.iter().enumerate() {
-        for op in ops {
-            match op.kind {
-                OpKind::ThreadNotifyRecord { thread, notify } => need(thread as usize, notify),
-                OpKind::ThreadNotifyWait { notify } => need(thread, notify),
-                _ => {}
-            }
-        }
-    }
-    notifies[0] += 1;
-    notifies
-}
-
-/// Whom a rank has channels to: those that it names, and those that name it.
-pub(crate) fn peers_of(program: &Program, rank: u32) -> Vec<u32> {
-    let mut peers = std::collections::BTreeSet::new();
-    for (other, ops) in (0..).zip(&program.ranks) {
-        for op in ops.threads.iter().flatten() {
-            let Some(peer) = peer_of(&op.kind) else {
-                continue;
-            };
-            if other == rank {
-                peers.insert(peer);
-            } else if peer == rank {
-                peers.insert(other);
-            }
-        }
-    }
-    peers.into_iter().filter(|peer| *peer != rank).collect()
-}
-
-fn peer_of(kind: &OpKind) -> Option<u32> {
-    match kind {
-        OpKind::Write(peer, _)
-        | OpKind::Read(peer, _)
-        | OpKind::WriteReduce(peer, _)
-        | OpKind::ReadReduce(peer, _)
-        | OpKind::WriteWithNotify(peer, _, _)
-        | OpKind::WriteReduceWithNotify(peer, _, _)
-        | OpKind::ChannelNotifyRecord { peer, .. }
-        | OpKind::ChannelNotifyWait { peer, .. } => Some(*peer),
-        _ => None,
     }
 }

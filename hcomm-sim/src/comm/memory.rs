@@ -7,7 +7,7 @@ use crate::value;
 use hcomm_core::dtype::{DataType, ReduceOp};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 /// Where memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -225,6 +225,9 @@ struct Reserved {
 
 /// Bytes that exist from the first write on; until then they are zero.
 type Page = Mutex<Option<Box<[u8]>>>;
+/// Pages of a group: it exists from the first write on too, so that a large allocation costs little.
+const GROUP: u64 = 512;
+type Group = OnceLock<Box<[Page]>>;
 
 #[derive(Debug, Default)]
 struct PlaceUse {
@@ -237,7 +240,7 @@ struct PlaceUse {
 struct Segment {
     region: Region,
     place: Place,
-    pages: Box<[Page]>,
+    pages: Box<[Group]>,
 }
 
 thread_local! {
@@ -301,7 +304,7 @@ impl Segments {
         drop(places);
         let region = Region { addr, size: bytes };
         let pages = (addr + bytes - 1) / PAGE - addr / PAGE + 1;
-        let pages = (0..pages).map(|_| Mutex::new(None)).collect();
+        let pages = (0..pages.div_ceil(GROUP)).map(|_| Group::new()).collect();
         Ok(Arc::new(Segment { region, place, pages }))
     }
 
@@ -329,17 +332,29 @@ impl Segments {
 impl Segment {
     /// The page of an address, and the place in it. Pages are cut where addresses are multiples of [`PAGE`].
     fn page(&self, addr: u64) -> (&Page, usize) {
-        let first = self.region.addr / PAGE;
-        (&self.pages[(addr / PAGE - first) as usize], (addr % PAGE) as usize)
+        let (group, at) = self.group(addr);
+        let pages = group.get_or_init(|| (0..GROUP).map(|_| Mutex::new(None)).collect());
+        (&pages[at], (addr % PAGE) as usize)
+    }
+
+    /// The page of an address, if there is anything in its group.
+    fn page_if_any(&self, addr: u64) -> Option<&Page> {
+        let (group, at) = self.group(addr);
+        group.get().map(|pages| &pages[at])
+    }
+
+    fn group(&self, addr: u64) -> (&Group, usize) {
+        let page = addr / PAGE - self.region.addr / PAGE;
+        (&self.pages[(page / GROUP) as usize], (page % GROUP) as usize)
     }
 
     /// Reads what lies in the segment.
     fn read(&self, addr: u64, out: &mut [u8]) {
         let mut done = 0;
         for (at, len) in Segments::pieces(addr, out.len() as u64) {
-            let (page, from) = self.page(at);
+            let (page, from) = (self.page_if_any(at), (at % PAGE) as usize);
             let here = &mut out[done..done + len as usize];
-            match &*lock(page) {
+            match page.map(lock).as_ref().and_then(|page| page.as_ref()) {
                 Some(bytes) => here.copy_from_slice(&bytes[from..from + len as usize]),
                 None => here.fill(0),
             }
@@ -448,6 +463,9 @@ impl Memory for Segments {
     fn fill(&self, dst: u64, value: u8, len: u64) -> Result<()> {
         let (to, dst) = self.segment(dst, len)?;
         for (at, len) in Segments::pieces(dst, len) {
+            if value == 0 && to.page_if_any(at).is_none() {
+                continue;
+            }
             let (page, from) = to.page(at);
             let mut page = lock(page);
             if value != 0 || page.is_some() {

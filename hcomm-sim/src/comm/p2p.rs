@@ -7,7 +7,8 @@ use crate::comm::channel::ChannelDesc;
 use crate::comm::error::{Result, in_status, para};
 use crate::comm::group::Group;
 use crate::comm::handle::{ChannelHandle, StreamHandle, ThreadHandle};
-use crate::comm::memory::Region;
+use crate::comm::memory::{Place, Region};
+use crate::comm::order::Way;
 use crate::comm::plane::DataPlane;
 use crate::comm::rank::RankState;
 use crate::comm::sync::lock;
@@ -134,9 +135,19 @@ impl RankState {
                 return Err(para(format!("a message from rank {from} to rank {to} of {}", self.group.name)));
             }
             let memory = message.memory();
-            let found = self.core.memory.find(memory.addr);
-            if memory.size > 0 && !found.is_some_and(|(allocation, _)| allocation.holds(memory)) {
-                return Err(para(format!("{memory} of a message from rank {from} to rank {to} are not allocated")));
+            if memory.size == 0 {
+                continue;
+            }
+            let message = format!("a message from rank {from} to rank {to}");
+            match self.core.memory.find(memory.addr).filter(|(allocation, _)| allocation.holds(memory)) {
+                None => return Err(para(format!("{memory} of {message} are not allocated"))),
+                Some((_, Place::Device(device))) if device != self.device => {
+                    let (who, mine) = (self.who(), self.device);
+                    return Err(para(format!(
+                        "{memory} of {message} are on device {device}, and {who} on device {mine}"
+                    )));
+                }
+                Some(_) => {}
             }
         }
         // Messages without bytes are not there, as operators without elements are not.
@@ -177,13 +188,19 @@ impl RankState {
             let all = all.map(|at| Region { addr: addr + at, size: slot.min(size - at) });
             pieces.entry(key).or_default().extend(all);
         }
+        let ways: Vec<Way> = pieces.keys().copied().collect();
+        let mut order = lock(&self.order);
+        // Again, with the lock: whoever suspends takes it too, and drops what was queued before.
+        self.is_ready()?;
+        order.before_messages(&self.core, stream, &ways)?;
         let mut plane = DataPlane::new(self.core.clone(), Side::Host);
         plane.batch_start("exchange")?;
         while !pieces.is_empty() {
             self.exchange_pieces(&mut plane, thread, &mut pieces, (buffer.addr, slot))?;
             pieces.retain(|_, pieces| !pieces.is_empty());
         }
-        plane.batch_end("exchange")
+        plane.batch_end("exchange")?;
+        order.after_messages(&self.core, stream, &ways)
     }
 
     /// The next piece of every pair: all are staged before any is waited for, so that ranks that send to each other do not

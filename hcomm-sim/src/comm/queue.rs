@@ -194,6 +194,8 @@ impl Queue {
     pub(crate) fn push(self: &Arc<Queue>, driver: &dyn Driver, tasks: impl IntoIterator<Item = Task>) {
         let mut state = lock(&self.state);
         if state.closed {
+            drop(state);
+            Queue::abandon(driver, tasks);
             return;
         }
         let before = state.tasks.len();
@@ -206,6 +208,17 @@ impl Queue {
         drop(state);
         if wakes {
             driver.ready(self.clone());
+        }
+    }
+
+    /// Drops tasks of a queue that is gone. Who waits for a record of an event among them is not to wait for ever.
+    pub(crate) fn abandon(driver: &dyn Driver, tasks: impl IntoIterator<Item = Task>) {
+        for task in tasks {
+            if let Action::Reach(event, number) = &task.action {
+                for waiter in event.reach(*number) {
+                    waiter.queue.wake(driver, waiter.token);
+                }
+            }
         }
     }
 
@@ -432,7 +445,7 @@ impl Queue {
             Status::Parked(Park { token, on: On::Event(event), .. }) => event.withdraw(self, *token),
             Status::Parked(Park { on: On::Device, .. }) => {
                 self.release(state, driver, false);
-                drop(tasks);
+                Queue::abandon(driver, tasks);
                 return;
             }
             _ => false,
@@ -442,7 +455,7 @@ impl Queue {
         } else {
             drop(state);
         }
-        drop(tasks);
+        Queue::abandon(driver, tasks);
     }
 
     /// How many tasks have been queued so far.

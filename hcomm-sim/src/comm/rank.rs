@@ -11,6 +11,7 @@ use crate::comm::launch::{Launches, Open};
 use crate::comm::memory::Region;
 use crate::comm::monitor::{Log, Moment, Totals};
 use crate::comm::notify::{FlagName, Notify};
+use crate::comm::order::Order;
 use crate::comm::queue::{Action, Owned, Owner, Queue, QueueKind};
 use crate::comm::recover::Callbacks;
 use crate::comm::sync::{Mutex, lock};
@@ -18,7 +19,7 @@ use crate::comm::thread::{Side, Threads};
 use crate::comm::window::Windows;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The state of a rank's communicator (`HcclCommStatus`, facts 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,10 @@ pub(crate) struct RankState {
     pub(crate) memories: Mutex<Memories>,
     pub(crate) windows: Mutex<Windows>,
     pub(crate) launches: Mutex<Launches>,
+    /// What else goes through the HCCL buffer.
+    pub(crate) order: Mutex<Order>,
+    /// Whether somebody is destroying it.
+    pub(crate) leaving: AtomicBool,
     /// Channels for one-sided operations, by peer.
     pub(crate) connected: Mutex<BTreeMap<u32, ChannelHandle>>,
     /// Operators whose end has not been seen.
@@ -105,6 +110,8 @@ impl RankState {
             memories: Mutex::default(),
             windows: Mutex::default(),
             launches: Mutex::default(),
+            order: Mutex::default(),
+            leaving: AtomicBool::new(false),
             totals: Totals::default(),
             log: Mutex::default(),
         }
@@ -167,6 +174,8 @@ impl RankState {
             self.epoch.fetch_add(1, Ordering::AcqRel);
             self.host_epoch.fetch_add(1, Ordering::AcqRel);
         }
+        // Who waits for channels of it waits for nothing.
+        self.group.left();
         for queue in self.queues() {
             queue.drop_stale(&*self.core);
         }
@@ -264,8 +273,15 @@ impl Owner for RankState {
                 (format!("notify {notify} of its channel to rank {peer}"), "that rank", waited)
             }
         };
+        let of_operator = match (queue.kind, notify.name) {
+            (QueueKind::Thread(_), FlagName::Channel { notify, .. }) => {
+                lock(&self.open).front().and_then(|open| open.job.says(notify))
+            }
+            _ => None,
+        };
+        let is = of_operator.map_or(String::new(), |says| format!(": it is {says}"));
         let mut error = timeout(format!(
-            "{} waited for {who} on {on}, which {set_by} did not set within {seconds} s (EI0002)",
+            "{} waited for {who} on {on}, which {set_by} did not set within {seconds} s (EI0002){is}",
             self.who()
         ));
         error.wait = Some(Box::new(waited));

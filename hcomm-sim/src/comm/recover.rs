@@ -1,6 +1,6 @@
 //! What happens after a failure: suspend and resume, and the repetition of operators (facts 11.3).
 
-use crate::comm::error::{Code, CommError, Result, in_status, timeout};
+use crate::comm::error::{Code, CommError, Result, in_status, internal, timeout};
 use crate::comm::group::Group;
 use crate::comm::launch::{Launches, Open};
 use crate::comm::monitor::Moment;
@@ -59,17 +59,28 @@ impl std::fmt::Debug for Callbacks {
 }
 
 impl RankState {
-    pub(crate) fn tell(&self, phase: StatePhase) {
+    /// Calls all callbacks. One that panics is an error, and keeps neither the others nor what is under way from going on.
+    pub(crate) fn tell(&self, phase: StatePhase) -> Result<()> {
         // Without the lock: a callback may ask the communicator.
-        let callbacks: Vec<StateCallback> = lock(&self.callbacks).all.iter().map(|(_, call)| call.clone()).collect();
-        for callback in callbacks {
-            callback(phase);
+        let callbacks: Vec<(String, StateCallback)> = lock(&self.callbacks).all.clone();
+        let mut result = Ok(());
+        for (name, callback) in callbacks {
+            let called = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| callback(phase)));
+            if called.is_err() {
+                let panicked = internal(format!("the callback `{name}` panicked in {phase:?} of {}", self.who()));
+                result = result.and(Err(panicked));
+            }
         }
+        result
     }
 
     /// Stops what runs, and waits until nothing does.
     pub(crate) fn suspend(&self) -> Result<()> {
         self.is_there()?;
+        self.stop(Is::Suspended, None);
+        // What was being called is queued by now, or was refused.
+        drop(lock(&self.launches));
+        drop(lock(&self.order));
         self.stop(Is::Suspended, None);
         self.note(Moment::Suspended);
         self.until_still()
@@ -94,11 +105,12 @@ impl RankState {
         }
         let until = || self.core.after(self.config.timeouts.meet());
         self.group.all_come(&self.core, self.rank, until())?;
-        self.tell(StatePhase::ResumePre);
+        let before = self.tell(StatePhase::ResumePre);
         self.clear_flags();
         lock(&self.group.agreement).clear();
         lock(&self.group.messages).clear();
         lock(&self.launches).restart();
+        lock(&self.order).restart();
         lock(&self.open).clear();
         // Nobody records before everybody has cleared.
         self.group.all_come(&self.core, self.rank, until())?;
@@ -110,8 +122,7 @@ impl RankState {
             }
         }
         self.note(Moment::Resumed);
-        self.tell(StatePhase::ResumePost);
-        Ok(())
+        before.and(self.tell(StatePhase::ResumePost))
     }
 
     /// Clears the notifies of its threads and of its ends of channels.

@@ -34,8 +34,10 @@ impl Core {
 
     /// Waits for its tasks, and removes it.
     pub(crate) fn destroy_stream(&self, stream: StreamHandle, until: Option<Instant>) -> Result<()> {
+        self.is_open()?;
         let state = self.streams.get(stream)?;
         let result = self.synchronize(stream, until);
+        self.is_open()?;
         self.streams.remove(stream)?;
         state.queue.close(self);
         result
@@ -43,6 +45,7 @@ impl Core {
 
     /// Blocks until the tasks that the stream has now are done.
     pub(crate) fn synchronize(&self, stream: StreamHandle, until: Option<Instant>) -> Result<()> {
+        self.is_open()?;
         let state = self.streams.get(stream)?;
         let number = state.queue.queued();
         if !state.queue.until_done(number, until) {
@@ -55,8 +58,13 @@ impl Core {
 
     pub(crate) fn push_to_stream(&self, stream: StreamHandle, action: Action) -> Result<()> {
         self.is_open()?;
-        let state = self.streams.get(stream)?;
-        state.queue.push(self, [Task { action, owner: None }]);
+        match self.streams.get(stream) {
+            Ok(state) => state.queue.push(self, [Task { action, owner: None }]),
+            Err(error) => {
+                Queue::abandon(self, [Task { action, owner: None }]);
+                return Err(error);
+            }
+        }
         Ok(())
     }
 
@@ -72,6 +80,9 @@ impl Core {
 
     pub(crate) fn record_event(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
         let event = self.events.get(event)?;
+        // A record that no stream takes is not to be waited for.
+        self.is_open()?;
+        self.streams.get(stream)?;
         let number = event.queue_record();
         self.push_to_stream(stream, Action::Reach(event, number))
     }

@@ -197,6 +197,21 @@ fn an_operator_is_repeated_when_its_input_is_left() {
     rig.end();
 }
 
+/// The fault comes while kernels are still queueing the operator's tasks: none of the first attempt's is left for the second.
+#[test]
+fn an_operator_is_repeated_whenever_the_fault_comes() {
+    let cluster = cluster(Product::A3, 4);
+    let rig = Rig::new(&cluster, &[0, 1, 2, 3], &retrying());
+    for round in 0..60 {
+        cluster.inject(Fault::FlakyLink { a: round % 4, b: (round + 1) % 4, failures: 1 });
+        let results = run(&rig, 4);
+        assert!(results.iter().all(Result::is_ok), "{round}: {results:?}");
+        cluster.clear_faults();
+    }
+    assert!(cluster.counters().retries >= 60);
+    rig.end();
+}
+
 #[test]
 fn an_operator_in_place_is_not_repeated() {
     let cluster = cluster(Product::A3, 4);

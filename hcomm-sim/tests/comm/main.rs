@@ -5,6 +5,7 @@
 mod by_hand;
 mod conform;
 mod faults;
+mod misuse;
 mod p2p;
 #[path = "../it/support.rs"]
 mod programs;

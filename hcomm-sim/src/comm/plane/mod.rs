@@ -6,7 +6,7 @@ use crate::comm::error::{Result, in_status, not_found, not_support, para, timeou
 use crate::comm::handle::{ChannelHandle, ThreadHandle};
 use crate::comm::memory::Region;
 use crate::comm::observer::{Op, Queued};
-use crate::comm::queue::{Action, Call, Hop, Task};
+use crate::comm::queue::{Action, Call, Hop, Owned, Task};
 use crate::comm::rank::RankState;
 use crate::comm::thread::{Side, Thread};
 use hcomm_core::dtype::{DataType, ReduceOp};
@@ -32,6 +32,8 @@ pub struct DataPlane {
     pub(crate) core: Arc<Core>,
     side: Side,
     timeout: u32,
+    /// When its tasks count as called, by the rank's stops: when they are, unless it is said.
+    epoch: Option<u64>,
     batch: Option<Batch>,
     acquired: Vec<String>,
 }
@@ -80,7 +82,18 @@ struct At {
 
 impl DataPlane {
     pub(crate) fn new(core: Arc<Core>, side: Side) -> DataPlane {
-        DataPlane { core, side, timeout: DEFAULT_NOTIFY_TIMEOUT, batch: None, acquired: Vec::new() }
+        DataPlane { core, side, timeout: DEFAULT_NOTIFY_TIMEOUT, epoch: None, batch: None, acquired: Vec::new() }
+    }
+
+    /// All its tasks are of one attempt, which began at that stop of the rank: after another stop none of them is carried out.
+    pub(crate) fn of_attempt(mut self, epoch: u64) -> DataPlane {
+        self.epoch = Some(epoch);
+        self
+    }
+
+    fn owner(&self, rank: &Arc<RankState>) -> Owned {
+        let (owner, now) = rank.owner(self.side);
+        (owner, self.epoch.unwrap_or(now))
     }
 
     /// On which side it is.
@@ -552,7 +565,7 @@ impl DataPlane {
     /// A short call in the order of the thread.
     pub(crate) fn call(&mut self, thread: ThreadHandle, call: Call) -> Result<()> {
         let At { thread, rank } = self.at(thread)?;
-        let task = Task { action: Action::Call(call), owner: Some(rank.owner(self.side)) };
+        let task = Task { action: Action::Call(call), owner: Some(self.owner(&rank)) };
         match &mut self.batch {
             None => thread.queue.push(&*self.core, [task]),
             Some(batch) => batch.add(&thread, task),
@@ -577,7 +590,7 @@ impl DataPlane {
     /// Puts a task into the thread's queue, or into the batch.
     fn put(&mut self, at: &At, op: Op, action: Action) -> Result<()> {
         self.observe(at, op);
-        let task = Task { action, owner: Some(at.rank.owner(self.side)) };
+        let task = Task { action, owner: Some(self.owner(&at.rank)) };
         match &mut self.batch {
             None => at.thread.queue.push(&*self.core, [task]),
             Some(batch) => batch.add(&at.thread, task),
