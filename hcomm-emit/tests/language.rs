@@ -101,8 +101,8 @@ const PROGRAMS: [&str; 10] = [
     "pub Windows: all_reduce { memory: symmetric; split: 2; scratch: 3; let next = wrap(rank + 1, ranks); let prev = wrap(rank - 1, ranks);
         copy_in { scratch[0..2] = input; output = input; }
         pre_sync { signal prev; signal next; wait next; wait prev; }
-        move { next.output[0] = scratch[1]; next.output[1] += input[0]; scratch[2] = prev.input[1]; scratch[0] += next.output[0];
-               output[0] = prev.scratch[2]; next.scratch[1] = output[1]; }
+        move { next.output[1] = scratch[1]; next.output[0] += input[0]; scratch[2] = prev.input[1]; scratch[0] += next.output[0];
+               output[1] = prev.scratch[2]; next.scratch[1] = output[1]; }
         post_sync { signal prev; signal next; wait next; wait prev; }
     }",
     // Counts by pair, relayed through the rank behind.
