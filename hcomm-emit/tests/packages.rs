@@ -50,7 +50,7 @@ fn flags(spec: &Spec<'_>, product: Product) -> Vec<String> {
 }
 
 /// A package with the interface that prints, as a program.
-fn driver(spec: &Spec<'static>, options: &Options) -> PathBuf {
+fn driver(spec: &Spec<'_>, options: &Options) -> PathBuf {
     let fused = if options.fuse { "_fused" } else { "" };
     let folder = support::folder(&format!("package_{}_{}{fused}", spec.snake, options.product));
     let mut files = write(&folder, spec, options);
@@ -76,8 +76,8 @@ fn driver(spec: &Spec<'static>, options: &Options) -> PathBuf {
 }
 
 /// What the kernel queues is the program, between the start and the finish, and what the host acquires is what was counted.
-fn compare(name: &str, product: Product, fused: bool) {
-    let spec = library(name);
+fn compare(spec: &Spec<'_>, product: Product, fused: bool) {
+    let name = spec.snake;
     let driver = driver(spec, &Options { engine: Engine::AiCpu, product, fuse: fused, tuner: None });
     let layouts: Vec<Layout> = match spec.headers.verify {
         Verify::Ranks(..) => [2, 3, 8].into_iter().filter_map(Layout::flat).collect(),
@@ -143,17 +143,32 @@ fn compare(name: &str, product: Product, fused: bool) {
 
 #[test]
 fn hierarchical_all_to_all_v() {
-    compare("hierarchical_all_to_all_v", Product::A950, false);
+    compare(library("hierarchical_all_to_all_v"), Product::A950, false);
 }
 
 #[test]
 fn writes_with_notify() {
-    compare("nhr_reduce_scatter", Product::A950, true);
+    compare(library("nhr_reduce_scatter"), Product::A950, true);
 }
 
 #[test]
 fn symmetric_windows() {
-    compare("zero_copy_mesh_all_gather", Product::A950, true);
+    compare(library("zero_copy_mesh_all_gather"), Product::A950, true);
+}
+
+/// Windows and a scratch of its own: the HCCL buffer is asked for, and there are rounds.
+#[test]
+fn symmetric_windows_and_scratch() {
+    let source = "pub WindowsAndScratch: all_reduce { memory: symmetric; split: 2; scratch: 3;
+        let next = wrap(rank + 1, ranks); let prev = wrap(rank - 1, ranks);
+        copy_in { scratch[0..2] = input; output = input; }
+        pre_sync { signal prev.a; signal next.b; wait next.a; wait prev.b; }
+        move { next.output[0] += input[0]; scratch[2] = prev.input[1]; output[1] += prev.scratch[1]; }
+        post_sync { signal prev.c; signal next.d; wait next.c; wait prev.d; }
+    }";
+    let tokens: proc_macro2::TokenStream = source.parse().unwrap();
+    let bufs = hcomm_lang::parse(tokens, "a/test.rs").unwrap();
+    bufs[0].spec.with_spec(|spec| compare(spec, Product::A3, false));
 }
 
 #[test]
@@ -177,7 +192,7 @@ fn more_packages() {
         "pairwise_batch_send_recv",
         "ahc_all_gather",
     ] {
-        compare(name, Product::A950, false);
+        compare(library(name), Product::A950, false);
     }
     // On A3 buffers that are not registered are not found, on the 950 they have no window.
     for name in [
@@ -186,7 +201,7 @@ fn more_packages() {
         "zero_copy_mesh_reduce_scatter",
         "zero_copy_ring_all_gather",
     ] {
-        compare(name, Product::A3, false);
-        compare(name, Product::A950, false);
+        compare(library(name), Product::A3, false);
+        compare(library(name), Product::A950, false);
     }
 }
