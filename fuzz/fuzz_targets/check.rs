@@ -4,7 +4,7 @@
 #![no_main]
 
 use arbitrary::{Arbitrary, Unstructured};
-use hcomm_core::check::{self, Options};
+use hcomm_core::check;
 use hcomm_core::dtype::DataType;
 use hcomm_core::ids::SpanId;
 use hcomm_core::operator::{Buffer, Operator};
@@ -68,6 +68,7 @@ fn program(u: &mut Unstructured<'_>) -> arbitrary::Result<Program> {
         split: u.int_in_range(1..=3)?,
         scratch: number(u, 4)?.min(1 << 20),
         deterministic: bool::arbitrary(u)?,
+        symmetric: bool::arbitrary(u)?,
         notifies: vec!["ready".into(), "done".into()],
         source: Default::default(),
         ranks: rank_programs,
@@ -76,7 +77,7 @@ fn program(u: &mut Unstructured<'_>) -> arbitrary::Result<Program> {
 
 fuzz_target!(|data: &[u8]| {
     let Ok(program) = program(&mut Unstructured::new(data)) else { return };
-    let found = check::check(&program, &Options::default());
+    let found = check::check(&program);
     if !found.is_empty() {
         return;
     }

@@ -49,6 +49,7 @@ fn place(line: usize, column: usize) -> String {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[serde(expecting = "a program")]
 struct ProgramJson {
     schema: String,
     algorithm: String,
@@ -77,6 +78,7 @@ struct ProgramJson {
 /// All of a program but what its ranks do: for formats of other engines.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[serde(expecting = "the head of a program")]
 pub(crate) struct HeadJson {
     algorithm: String,
     operator: String,
@@ -102,6 +104,7 @@ pub(crate) struct HeadJson {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[serde(expecting = "a layout with `pods` and `nodes`")]
 struct LayoutJson {
     pods: u32,
     nodes: Vec<u32>,
@@ -109,12 +112,14 @@ struct LayoutJson {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[serde(expecting = "a rank with its `threads`")]
 struct RankJson {
     threads: Vec<Vec<OpJson>>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[serde(expecting = "an operation with `op` and what it needs")]
 struct OpJson {
     op: OpName,
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -136,6 +141,7 @@ struct OpJson {
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy)]
+#[serde(expecting = "a place like [buffer, chunk]")]
 struct CellJson(BufferJson, u32);
 
 #[derive(Serialize, Deserialize, Clone, Copy)]

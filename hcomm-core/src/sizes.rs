@@ -4,7 +4,8 @@
 //!
 //! * A slot (`count` elements) is cut into **rounds** of at most `per_round` elements, so that `scratch` cells fit the
 //!   HCCL buffer and no transfer is longer than 256 MB. The last round takes the rest. A count of zero is one round
-//!   of nothing, so that handshakes stay. Symmetric programs without scratch take one round: nothing is staged.
+//!   of nothing, so that handshakes stay. Symmetric programs without scratch take one round: nothing is staged. So does a
+//!   barrier: it has no data.
 //! * The piece of a slot that a round works on is cut into `split` chunks. All have the same length but the last
 //!   ones, which take the rest and may be empty. Boundaries are multiples of 128 bytes where every chunk has at least
 //!   that much, whole elements otherwise.
@@ -17,7 +18,7 @@
 use std::sync::Arc;
 
 use crate::counts::{Counts, CountsError};
-use crate::operator::Buffer;
+use crate::operator::{Buffer, Operator};
 use crate::program::{Cell, Program, Transfer};
 
 /// HCCL's slice alignment in bytes (facts 2.2: `HCCL_MIN_SLICE_ALIGN`).
@@ -120,6 +121,8 @@ impl Rounds {
     ) -> Result<Rounds, SizeError> {
         let (counts, split, element) = (counts.into(), u64::from(program.split.max(1)), u64::from(element.max(1)));
         counts.check(program)?;
+        // An operator without data has nothing to cut, whatever it is given.
+        let counts = if program.operator == Operator::Barrier { Counts::Same(0) } else { counts };
         let cells = u64::from(program.scratch);
         let mut piece = match program.symmetric && cells == 0 {
             // Nothing is staged: one round of everything (facts 7.4). Longer transfers are cut.

@@ -93,7 +93,7 @@ impl Row {
 ///
 /// # Errors
 ///
-/// In words, if no algorithm can run on the layout.
+/// In words, if no algorithm can run on the layout, or none at any of the sizes.
 pub fn tune(question: &Question<'_>, progress: &mut dyn FnMut(usize, usize)) -> Result<Tuning, String> {
     let mut left_out = Vec::new();
     question.cluster.admits(&question.layout)?;
@@ -108,8 +108,7 @@ pub fn tune(question: &Question<'_>, progress: &mut dyn FnMut(usize, usize)) -> 
         }
     }
     if prepared.is_empty() {
-        let why: Vec<String> = left_out.iter().map(|(name, why)| format!("{name}: {why}")).collect();
-        return Err(format!("no algorithm for {} runs on {}\n{}", question.operator, question.layout, why.join("\n")));
+        return Err(none(question, &left_out));
     }
     let total = question.sizes.len() * prepared.len();
     let mut rows = Vec::new();
@@ -156,7 +155,17 @@ pub fn tune(question: &Question<'_>, progress: &mut dyn FnMut(usize, usize)) -> 
         rows.push(Row { bytes: *bytes, bound: bound.unwrap_or_default(), times });
     }
     progress(total, total);
+    // A table without a choice is none.
+    if rows.iter().all(|row| row.times.is_empty()) {
+        return Err(none(question, &left_out));
+    }
     Ok(Tuning { rows, left_out })
+}
+
+/// That nothing runs, and why.
+fn none(question: &Question<'_>, left_out: &[(String, String)]) -> String {
+    let why: Vec<String> = left_out.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+    format!("no algorithm for {} runs on {}\n{}", question.operator, question.layout, why.join("\n"))
 }
 
 /// A program of either engine.

@@ -212,6 +212,51 @@ fn time_on_a_cluster() {
 }
 
 #[test]
+fn a_cluster_says_the_product_that_a_program_is_lowered_for() {
+    for cluster in ["a2-server", "a3-superpod", "950-mesh"] {
+        for engine in ["ai-cpu", "aiv"] {
+            let run = json(&format!("run mesh_all_gather --ranks 4 --count 100 --cluster {cluster} --engine {engine}"));
+            assert!(run["ok"] == true && run["time_us"].as_f64().unwrap() > 0.0, "{cluster} {engine}: {run}");
+        }
+    }
+    let line = "run mesh_all_gather --ranks 4 --count 100 --cluster a2-server --engine aiv";
+    assert_eq!(json(line), json(&format!("{line} --product a2")));
+    insta::assert_snapshot!(refused(&format!("{line} --product a3")));
+    assert!(refused("run two_shot_all_reduce --ranks 3 --count 9 --cluster a2-server --fuse").contains("H402"));
+}
+
+#[test]
+fn a_barrier_has_no_count() {
+    let plain = text("run mesh_barrier --ranks 4 --cluster 950-mesh");
+    insta::assert_snapshot!(plain);
+    assert_eq!(text("run mesh_barrier --ranks 4 --cluster 950-mesh --count 1G"), plain);
+    assert!(refused("run mesh_all_gather --ranks 4").contains("`--count` says how many elements a slot has"));
+}
+
+#[test]
+fn launches_are_a_part_of_the_time() {
+    let file = std::env::temp_dir().join(format!("hcomm-launch-{}.toml", std::process::id()));
+    let cluster = hcomm_sim::cluster::PRESETS[0].1;
+    let cluster = ["500.0", "30.0"]
+        .into_iter()
+        .fold(cluster.to_owned(), |text, launch| text.replacen("launch_us = 0.0", &format!("launch_us = {launch}"), 1));
+    std::fs::write(&file, cluster).unwrap();
+    for (engine, launch, count) in [("ai-cpu", 500.0, 1), ("aiv", 120.0, 4)] {
+        let run = json(&format!(
+            "run mesh_all_gather --ranks 4 --count 1K --hccl-buffer 4K --cluster {} --engine {engine} --explain",
+            file.display()
+        ));
+        let path = run["critical_path"].as_array().unwrap();
+        let time = |share: &Value| share["time_us"].as_f64().unwrap();
+        let launches = path.iter().find(|share| share["operation"] == "launch").unwrap();
+        assert_eq!((time(launches), &launches["count"]), (launch, &Value::from(count)), "{engine}");
+        let (sum, whole) = (path.iter().map(time).sum::<f64>(), run["time_us"].as_f64().unwrap());
+        assert!((sum - whole).abs() < 1e-9 * whole, "{sum} of {whole}");
+    }
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
 fn the_time_of_repeated_calls_is_that_of_one() {
     let line = "run mesh_all_gather --ranks 4 --count 1K --cluster a2-server";
     let (once, often) = (json(line), json(&format!("{line} --repeat 3")));
@@ -226,9 +271,58 @@ fn faults_say_who_times_out() {
     let output = hcomm(line);
     assert_eq!(output.status.code(), Some(1));
     insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap());
-    let stuck = &json(line)["stuck"];
+    let file = std::env::temp_dir().join(format!("hcomm-stuck-{}.html", std::process::id()));
+    let stuck = &json(&format!("{line} --report {}", file.display()))["stuck"];
+    // The report says so first, in place of a time.
+    let html = std::fs::read_to_string(&file).unwrap();
+    std::fs::remove_file(file).unwrap();
+    assert!(html.contains(r#""stuck":"nothing goes on after "#));
     assert_eq!(stuck["transfers"][0]["link"], "ub 1>2");
     assert_eq!(stuck["waits"][0]["timeout_s"], 1836.0);
+}
+
+/// Errors of JSON files speak of the format, and not of types of the reader.
+#[test]
+fn what_is_not_a_program_is_told_in_words() {
+    for (line, schema) in [("", "hcomm.program/1"), (" --engine aiv", "hcomm.aiv/1")] {
+        let json = text(&format!("show mesh_all_gather --ranks 2 --format json{line}"));
+        let places = ["{\"op\":", "\"dst\":[", "{\"threads\":[[", "{\"blocks\":[[", "\"layout\":{"];
+        let known = places.into_iter().filter(|place| json.contains(place));
+        for (number, place) in known.chain(["{"]).enumerate() {
+            let key = place.split_once(':').map_or("", |(key, _)| key).trim_start_matches('{');
+            // A number in place of an operation, a cell, a rank, a layout.
+            let wrong = match place.starts_with('{') {
+                true if key.is_empty() => format!("[\"{schema}\"]"),
+                true => json.replacen(place, "7,{", 1).replacen("7,{", &format!("7,{place}"), 1),
+                false => json.replacen(place, &format!("{key}:7,\"zzz\":{}", &place[place.len() - 1..]), 1),
+            };
+            let file = std::env::temp_dir().join(format!("hcomm-words-{}-{number}.json", std::process::id()));
+            std::fs::write(&file, wrong).unwrap();
+            let said = refused(&format!("check --program {}", file.display()));
+            std::fs::remove_file(file).unwrap();
+            assert!(said.contains("expected") && !said.contains("Json") && !said.contains("struct"), "{place}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_table_without_a_choice_is_refused() {
+    let said = refused("tune all_reduce --cluster a2-server --sizes 1K,1M --hccl-buffer 100 --format cpp");
+    assert!(said.contains("no algorithm for all_reduce") && said.contains("100 bytes is too small"), "{said}");
+}
+
+#[test]
+fn a_trace_and_a_report_are_two_files() {
+    let line = "run mesh_all_gather --ranks 4 --count 1K --cluster 950-mesh --trace same --report same";
+    assert!(refused(line).contains("`--trace` and `--report` are both same"));
+}
+
+#[test]
+fn a_fault_that_does_not_come_is_refused() {
+    let line = "run ring_all_reduce --ranks 4 --count 1K --cluster 950-mesh --fault lose:0>1:1";
+    assert_eq!(hcomm(&format!("{line}:5")).status.code(), Some(1));
+    insta::assert_snapshot!(refused(&format!("{line}:6")));
+    assert!(refused(&format!("{line}:{}", u64::MAX)).contains("which is never made"));
 }
 
 #[test]

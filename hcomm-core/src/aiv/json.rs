@@ -18,7 +18,7 @@ use crate::program::Cell;
 pub const SCHEMA: &str = "hcomm.aiv/1";
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a program")]
 struct ProgramJson {
     schema: String,
     head: HeadJson,
@@ -47,16 +47,17 @@ enum TagsJson {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a rank with its `blocks`")]
 struct RankJson {
     blocks: Vec<Vec<OpJson>>,
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(expecting = "a place like [rank, buffer, chunk]")]
 struct GmJson(u32, BufferJson, u32);
 
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "op", deny_unknown_fields)]
+#[serde(tag = "op", deny_unknown_fields, expecting = "an operation with `op` and what it needs")]
 enum OpJson {
     Copy {
         dst: GmJson,

@@ -44,7 +44,7 @@ pub fn lower(instance: &Instance, blocks: u32) -> Result<Program, Diagnostic> {
     }
     if instance.symmetric {
         let message = format!("`{}` has symmetric windows, which are for AI CPU only", instance.algorithm);
-        let help = "use the engine ai-cpu, or move the data through `scratch`";
+        let help = "use the engine `ai_cpu`, or move the data through `scratch`";
         return Err(Diagnostic::new(Code::H402, message, instance.source.spans.first().copied()).with_help(help));
     }
     uses_fit(instance)?;

@@ -52,7 +52,7 @@ fn apart(product: Product, rule: &str, rank: u32, peer: u32) -> Diagnostic {
     let message = format!(
         "AIV on {product} reaches peers inside one {rule} only, and rank {peer} is in another {rule} than rank {rank}"
     );
-    let help = format!("use the engine ai-cpu, or the ranks of one {rule}");
+    let help = format!("use the engine `ai_cpu`, or the ranks of one {rule}");
     Diagnostic::new(Code::H402, message, None).with_help(help)
 }
 
@@ -114,7 +114,7 @@ pub fn admits(product: Product, program: &Program, dtype: DataType, reduce: Redu
     if reduce == ReduceOp::Prod {
         let message = "prod is not offered by AIV: the atomic modes are add, max and min, and a product would silently \
                        become a copy";
-        return Err(fault(message.into(), at).with_help("use sum, max or min, or the engine ai-cpu"));
+        return Err(fault(message.into(), at).with_help("use sum, max or min, or the engine `ai_cpu`"));
     }
     if !reduced(product).contains(&dtype) {
         let types: Vec<&str> = reduced(product).iter().map(|dtype| dtype.name()).collect();

@@ -28,6 +28,15 @@ fn rounds(split: u32, scratch: u32, count: u64, element: u32, hccl_buffer: u64) 
     Rounds::new(&program(Operator::AllToAll, 4, split, scratch), count, element, hccl_buffer).unwrap()
 }
 
+#[test]
+fn a_barrier_is_one_round_of_nothing() {
+    let barrier = program(Operator::Barrier, 4, 1, 0);
+    for count in [0, 1, MAX_COUNT] {
+        let rounds = Rounds::new(&barrier, count, 4, DEFAULT_HCCL_BUFFER).unwrap();
+        assert_eq!((rounds.rounds, rounds.count), (1, 0), "{count}");
+    }
+}
+
 /// Counts that are small, large, or beside a boundary.
 fn counts() -> impl Strategy<Value = u64> {
     prop_oneof![

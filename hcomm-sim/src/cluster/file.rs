@@ -5,7 +5,7 @@ use toml::Spanned;
 
 use super::{Aiv, Cluster, Engine, Fabric, Level, Scope};
 use hcomm_core::product::Product;
-use hcomm_core::shape::Layout;
+use hcomm_core::shape::{Layout, MAX_RANKS};
 
 /// What is wrong with a cluster's file, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,8 +27,8 @@ const MAX_LEVELS: usize = 4;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    name: String,
-    about: Option<String>,
+    name: Spanned<String>,
+    about: Option<Spanned<String>>,
     product: Spanned<String>,
     layout: Spanned<String>,
     dies: Option<Spanned<u32>>,
@@ -103,7 +103,8 @@ impl Cluster {
             reader.at(&file.product, format!("there is no product `{}`: a2, a3 or 950", file.product.get_ref()))
         })?;
         let layout = parse_layout(file.layout.get_ref()).ok_or_else(|| {
-            reader.at(&file.layout, "a layout is like \"8\", \"2x8\" or \"2x4x16\" (pods x nodes x locals)".into())
+            let forms = "\"8\", \"2x8\" or \"2x4x16\" (pods x nodes x locals)";
+            reader.at(&file.layout, format!("a layout is like {forms}, with at most {MAX_RANKS} ranks"))
         })?;
         let mut levels: Vec<Level> = Vec::new();
         for spanned in &file.level {
@@ -128,7 +129,11 @@ impl Cluster {
         let dies = reader.count(file.dies.as_ref(), "dies")?;
         let engine = reader.engine(&file.engine)?;
         let aiv = reader.aiv(&file.aiv)?;
-        let (name, about) = (file.name, file.about.unwrap_or_default());
+        let name = reader.line(&file.name, "name")?;
+        if name.is_empty() {
+            return Err(reader.at(&file.name, "`name` is empty: it is what the cluster is called in outputs".into()));
+        }
+        let about = file.about.as_ref().map(|about| reader.line(about, "about")).transpose()?.unwrap_or_default();
         let cluster = Cluster { name, about, product, layout, dies, engine, aiv, levels };
         cluster.admits(&layout).map_err(|message| reader.at(&file.layout, message))?;
         Ok(cluster)
@@ -165,6 +170,14 @@ impl Reader<'_> {
 
     fn at<T>(&self, spanned: &Spanned<T>, message: String) -> ClusterError {
         self.wrong(spanned.span().start, message)
+    }
+
+    /// A text that is printed within a line, and into comments of generated code.
+    fn line(&self, text: &Spanned<String>, name: &str) -> Result<String, ClusterError> {
+        if text.get_ref().chars().any(char::is_control) {
+            return Err(self.at(text, format!("`{name}` is one line of text, without control characters")));
+        }
+        Ok(text.get_ref().trim().to_owned())
     }
 
     /// A time in microseconds, as nanoseconds; 0 if it is not given.

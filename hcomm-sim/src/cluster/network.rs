@@ -162,6 +162,21 @@ impl Route {
     pub fn hops(&self) -> &[LinkId] {
         &self.links[..usize::from(self.count)]
     }
+
+    /// A route over links that give so much, without latencies.
+    #[cfg(test)]
+    pub(crate) fn over(links: &[LinkId], gbps: &[f64]) -> Route {
+        let mut route = Route {
+            links: [0; MAX_HOPS],
+            count: links.len() as u8,
+            gbps: f64::INFINITY,
+            latency: 0.0,
+            notify_latency: 0.0,
+        };
+        route.links[..links.len()].copy_from_slice(links);
+        route.gbps = links.iter().map(|link| gbps[*link as usize]).fold(f64::INFINITY, f64::min);
+        route
+    }
 }
 
 impl<'c> Network<'c> {

@@ -33,6 +33,7 @@ fn rule<T>(message: impl Into<String>) -> Result<T, RankTableError> {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "a rank table")]
 struct Table {
     version: String,
     server_list: Option<Vec<Server>>,
@@ -42,35 +43,41 @@ struct Table {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "a server")]
 struct Server {
     server_id: String,
     device: Vec<Device>,
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "a device")]
 struct Device {
     rank_id: Value,
     super_device_id: Option<Value>,
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "a superpod")]
 struct SuperPod {
     super_pod_id: Value,
     server_list: Vec<ServerId>,
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "a server")]
 struct ServerId {
     server_id: String,
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "a rank")]
 struct Rank {
     rank_id: Value,
     level_list: Vec<NetLevel>,
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "a level")]
 struct NetLevel {
     net_layer: Value,
     net_instance_id: Value,

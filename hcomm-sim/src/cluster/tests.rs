@@ -12,7 +12,7 @@ fn presets_are_well_formed_and_name_their_sources() {
         for line in text.lines().filter(|line| line.contains(" = ") && line.contains(|c: char| c.is_ascii_digit())) {
             let value = line.split(" = ").nth(1).unwrap().trim();
             let is_number = value.starts_with(|c: char| c.is_ascii_digit());
-            let has_source = line.contains("# facts 6.3") || line.contains("# assumption");
+            let has_source = line.contains("facts 6.3") || line.contains("# assumption");
             assert!(!is_number || has_source, "{name}: no source: {line}");
         }
     }
@@ -128,6 +128,7 @@ fn rank_tables_of_every_version() {
 fn rank_tables_with_mistakes() {
     let said = |text: &str| rank_table::layout(text).unwrap_err().to_string();
     assert_eq!(said("{\n  \"version\": 3 }"), "line 2, column 14: invalid type: integer `3`, expected a string");
+    assert_eq!(said("[]"), "line 1, column 2: invalid length 0, expected a rank table");
     assert_eq!(said(r#"{"version": "7"}"#), "there is no version \"7\": 1.0, 1.2 or 2.0");
     assert_eq!(said(r#"{"version": "1.0"}"#), "version 1.0 has no `server_list`");
     let twice = servers("1.0", &[server(0, 0..2, false), server(1, 1..3, false)], "");
@@ -140,4 +141,16 @@ fn rank_tables_with_mistakes() {
         .replace(r#""rank_id": "2""#, r#""rank_id": "1""#)
         .replace(r#""rank_id": "x""#, r#""rank_id": "2""#);
     assert_eq!(said(&interleaved), "rank 2: the ranks of server node_0 do not follow one another");
+}
+
+#[test]
+fn texts_of_a_cluster_are_lines() {
+    let said = |from: &str, to: &str| {
+        assert!(PRESETS[0].1.contains(from));
+        Cluster::from_toml(&PRESETS[0].1.replacen(from, to, 1)).unwrap_err().message
+    };
+    let name = "name = \"a2-server\"";
+    assert_eq!(said(name, "name = \"a\\n#error\""), "`name` is one line of text, without control characters");
+    assert_eq!(said(name, "name = \" \""), "`name` is empty: it is what the cluster is called in outputs");
+    assert!(said("layout = \"8\"", "layout = \"99x99\"").ends_with("with at most 4096 ranks"));
 }

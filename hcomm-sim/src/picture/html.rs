@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::bound::{Bandwidth, Bound};
-use crate::time::{AnyProgram, Recording, Stretch, Timing, shares};
+use crate::time::{AnyProgram, Event, Recording, Stretch, Timing, Work, shares};
 
 /// The page. `@DATA@` is where the data go.
 const PAGE: &str = include_str!("report.html");
-/// The most operations that are drawn: the longest ones of a run that has more.
+/// The most operations that are drawn: the longest ones of a run that has more, those that move data first.
 const DRAWN: usize = 150_000;
 /// The most links that are listed, the busiest ones.
 const LINKS: usize = 64;
@@ -41,7 +41,7 @@ pub fn html_report<'p>(program: impl Into<AnyProgram<'p>>, timing: &Timing, abou
     // Kinds of operations, by statement: what many have in common is said once.
     let mut kinds: Vec<Value> = Vec::new();
     let mut numbers = std::collections::HashMap::new();
-    let drawn = drawn(recording, &path);
+    let drawn = drawn(recording, &path, DRAWN);
     let mut number_of = vec![u32::MAX; recording.events().len()];
     let mut events: Vec<Value> = Vec::new();
     for index in &drawn {
@@ -62,7 +62,7 @@ pub fn html_report<'p>(program: impl Into<AnyProgram<'p>>, timing: &Timing, abou
         let event = &recording.events()[stretch.event];
         let op = recording.op(code, event)?;
         let (rank, thread, _) = recording.place(event);
-        let parts = [stretch.overhead, stretch.data, stretch.sharing, stretch.reduction].map(round);
+        let parts = [stretch.launch + stretch.overhead, stretch.data, stretch.sharing, stretch.reduction].map(round);
         Some(json!([rank, thread, op.label(), place(op.at), round(event.end), parts]))
     });
     let shares = shares(recording, code, &path);
@@ -78,15 +78,13 @@ pub fn html_report<'p>(program: impl Into<AnyProgram<'p>>, timing: &Timing, abou
         json!([link.name, link.gbps, link.load.bytes, link.load.busy / total, link.utilisation(total), link.load.most])
     });
     let threads = code.units();
-    let mut facts = about.facts.clone();
-    if let Some(stuck) = &timing.stuck {
-        facts.push(("does not end".into(), stuck.to_string()));
-    }
+    let stuck = timing.stuck.as_ref().map(|stuck| stuck.to_string());
     let data = json!({
         "title": format!("{} on {} ranks", program.algorithm, program.num_ranks()),
         "operator": program.operator.name(),
         "cluster": about.cluster,
-        "facts": facts,
+        "facts": about.facts,
+        "stuck": stuck,
         "time": timing.time,
         "bound": about.bound.time,
         "cut": about.bound.cut,
@@ -111,25 +109,71 @@ pub fn html_report<'p>(program: impl Into<AnyProgram<'p>>, timing: &Timing, abou
     PAGE.replacen("@DATA@", &data, 1)
 }
 
-/// Which events are drawn, in order: all, or those that are longer than the others, and the critical path.
-fn drawn(recording: &Recording, path: &[Stretch]) -> Vec<usize> {
+/// Which events are drawn, in order: all, or those that are longer than the others, what moves data before what waits
+/// or records, and the critical path.
+fn drawn(recording: &Recording, path: &[Stretch], most: usize) -> Vec<usize> {
     let events = recording.events();
-    if events.len() <= DRAWN {
+    if events.len() <= most {
         return (0..events.len()).collect();
     }
-    let length = |index: usize| events[index].end - events[index].start;
-    let mut lengths: Vec<f64> = (0..events.len()).map(length).collect();
-    let (_, least, _) = lengths.select_nth_unstable_by(DRAWN, |a, b| b.total_cmp(a));
-    // Of many that are equally long either all are drawn or none: some of them would look like something.
-    let least = *least * (1.0 + 1e-9);
-    let mut drawn: Vec<usize> = (0..events.len()).filter(|index| length(*index) > least).collect();
+    let moves = |index: &usize| matches!(recording.work(&events[*index]), Work::Copy | Work::Reduce | Work::Transfer);
+    let (moves, others): (Vec<usize>, Vec<usize>) = (0..events.len()).partition(moves);
+    let mut drawn = longest(events, moves, most);
+    let room = most - drawn.len();
+    drawn.extend(longest(events, others, room));
     drawn.extend(path.iter().map(|stretch| stretch.event));
     drawn.sort_unstable();
     drawn.dedup();
     drawn
 }
 
+/// At most so many of the events, the longest ones. Of many that are equally long either all are taken or none: some of
+/// them would look like something.
+fn longest(events: &[Event], mut of: Vec<usize>, most: usize) -> Vec<usize> {
+    if of.len() <= most {
+        return of;
+    }
+    let length = |index: usize| events[index].end - events[index].start;
+    let mut lengths: Vec<f64> = of.iter().copied().map(length).collect();
+    let (_, least, _) = lengths.select_nth_unstable_by(most, |a, b| b.total_cmp(a));
+    let least = *least * (1.0 + 1e-9);
+    of.retain(|index| length(*index) > least);
+    of
+}
+
 /// To a tenth of a nanosecond: more is not seen, and makes files large.
 fn round(ns: f64) -> f64 {
     (ns * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::Config;
+    use crate::cluster::Cluster;
+    use crate::time::{Options, simulate};
+    use hcomm_core::dtype::DataType;
+    use hcomm_core::shape::{Layout, Shape};
+
+    /// On AIV the first block waits in `SyncAll` as long as the others work: longer than any of them.
+    #[test]
+    fn what_moves_data_is_drawn_before_what_waits_for_it() {
+        let spec = hcomm_algos::LIBRARY.iter().find(|spec| spec.snake == "ring_all_gather").unwrap();
+        let instance = hcomm_core::instance::instantiate(spec, &Shape::new(Layout::flat(8).unwrap())).unwrap();
+        let program = hcomm_core::aiv::lower_default(&instance).unwrap();
+        let options = Options { record: Some(1 << 20), ..Options::default() };
+        let config = Config::new(1000, DataType::Fp32);
+        let timing = simulate(&program, &Cluster::preset("950-mesh").unwrap(), &config, &options).unwrap();
+        let recording = timing.recording.unwrap();
+        let moves = |index: &usize| matches!(recording.work(&recording.events()[*index]), Work::Copy | Work::Transfer);
+        let all = (0..recording.events().len()).filter(moves).count();
+        for most in [all, all + 20, recording.events().len()] {
+            let drawn = drawn(&recording, &[], most);
+            assert_eq!(drawn.iter().copied().filter(|index| moves(index)).count(), all, "{most}");
+            assert!(drawn.len() <= most && drawn.is_sorted(), "{} of {most}", drawn.len());
+        }
+        assert!(drawn(&recording, &[], all - 1).iter().all(moves));
+    }
 }

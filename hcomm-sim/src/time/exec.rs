@@ -124,11 +124,13 @@ impl Costs {
     }
 }
 
-/// A record that is going to be lost: the notify, and after how many.
+/// A record that is going to be lost: the notify, which of its records, how many are before it yet, and whether it was.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lose {
     pub(super) notify: u32,
+    pub(super) nth: u64,
     pub(super) after: u64,
+    pub(super) is_done: bool,
 }
 
 /// What the simulation is given beside the program.
@@ -246,7 +248,7 @@ impl<'s, 'p> Engine<'s, 'p> {
             is_full: false,
             notes: vec![note; recorded],
             flag_events: vec![NO_EVENT; if recorded > 0 { schedule.signals.len() } else { 0 }],
-            recording: if recorded > 0 { Recording::new(schedule) } else { Recording::default() },
+            recording: if recorded > 0 { Recording::new(schedule, start) } else { Recording::default() },
             setup,
         }
     }
@@ -263,7 +265,7 @@ impl<'s, 'p> Engine<'s, 'p> {
             self.now = now;
             let until = now * (1.0 + EQUAL);
             while let Some((time, thread)) = self.queue.first().filter(|(time, _)| *time <= until) {
-                self.happen(thread, time);
+                self.happen(thread, time, until);
                 self.go_on();
             }
             self.flows.share(now, &mut self.queue);
@@ -277,8 +279,8 @@ impl<'s, 'p> Engine<'s, 'p> {
         }
     }
 
-    /// A transfer begins or ends.
-    fn happen(&mut self, thread: u32, time: f64) {
+    /// A transfer begins or ends, at a time that is the same as all until `until`.
+    fn happen(&mut self, thread: u32, time: f64, until: f64) {
         let task = self.tasks[thread as usize];
         let step = self.schedule.steps[task.at as usize];
         match task.state {
@@ -288,7 +290,7 @@ impl<'s, 'p> Engine<'s, 'p> {
             }
             State::Flows => {
                 self.queue.remove(thread);
-                self.flows.end(thread, time);
+                self.flows.end(thread, time, until, &mut self.queue);
                 if let Some(note) = self.notes.get_mut(thread as usize) {
                     note.arrived = time;
                 }
@@ -302,7 +304,7 @@ impl<'s, 'p> Engine<'s, 'p> {
             }
             State::Reduces => {
                 self.queue.remove(thread);
-                self.flows.end(thread, time);
+                self.flows.end(thread, time, until, &mut self.queue);
                 self.moved(thread, &step, time);
             }
             State::Ends => {
@@ -470,9 +472,10 @@ impl<'s, 'p> Engine<'s, 'p> {
 
     fn is_lost(&mut self, notify: u32) -> bool {
         let mut lost = false;
-        for lose in self.setup.lose.iter_mut().filter(|lose| lose.notify == notify) {
-            lost |= lose.after == 0;
-            lose.after = lose.after.wrapping_sub(1);
+        for lose in self.setup.lose.iter_mut().filter(|lose| lose.notify == notify && !lose.is_done) {
+            lose.is_done = lose.after == 0;
+            lost |= lose.is_done;
+            lose.after = lose.after.saturating_sub(1);
         }
         lost
     }

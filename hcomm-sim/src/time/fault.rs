@@ -170,7 +170,7 @@ impl FromStr for Fault {
         let wrong = || {
             format!(
                 "`{text}` is not a fault: dead:FROM>TO, slow:FROM>TO:PART, stall:RANK[:MICROSECONDS] or \
-                 lose:FROM>TO:NOTIFY[:NTH]"
+                 lose:FROM>TO:NOTIFY[:NTH], with PART from 0 to 1"
             )
         };
         let parts: Vec<&str> = text.split(':').collect();

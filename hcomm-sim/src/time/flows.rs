@@ -2,14 +2,23 @@
 //!
 //! A share changes only where a transfer begins or ends on a link that others hold, and only for transfers that are
 //! joined to it by links. So shares are computed again for that component alone, once for all that happens at one
-//! time, and not at all for a transfer that has its links to itself. Nothing is allocated after the lists have grown.
+//! time, and not at all for a transfer that has its links to itself.
+//!
+//! Nor are transfers looked at one by one then. Those that the same level of the filling has fixed are a group: they have
+//! the same rate, so a clock of the group, in bytes, says what each has left, and stays right for all of them when the
+//! rate changes. Only a transfer whose group changes costs something. See [`levels`].
+//! Nothing is allocated after the lists have grown.
 
-use super::exec::EQUAL;
-use super::queue::Queue;
+mod levels;
+#[cfg(test)]
+mod tests;
+
+use super::queue::{Places, Queue};
 use crate::cluster::{MAX_HOPS, Network, PathId, Route};
+use levels::Group;
 
-/// Shares that differ by less than this part are the same.
-const SAME: f64 = 1e-10;
+/// No group, no transfer.
+const NONE: u32 = u32::MAX;
 
 /// All links, and the transfers on them. A transfer is known by its thread.
 #[derive(Debug)]
@@ -17,14 +26,19 @@ pub(super) struct Flows {
     routes: Vec<Route>,
     links: Vec<LinkState>,
     flows: Vec<Flow>,
+    groups: Vec<Group>,
+    /// Groups that are not in use.
+    unused: Vec<u32>,
+    /// Where flows are in the heaps of their groups.
+    places: Places,
     /// Links on which something has changed since shares were computed.
     changed: Vec<u32>,
-    /// Which pass of the computation has last seen a link or a flow.
+    /// Which pass of the computation has last seen a link or a group.
     pass: u32,
-    // Scratch of the computation: links and flows of a component.
+    // Scratch of the computation: links and groups of a component, links of a level.
     component: Vec<u32>,
     members: Vec<u32>,
-    ends: Vec<f64>,
+    level: Vec<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -32,11 +46,18 @@ struct LinkState {
     gbps: f64,
     /// Who holds it.
     flows: Vec<u32>,
+    /// How many of them are in which group. A count can be 0 until shares are computed.
+    shares: Vec<(u32, u32)>,
+    /// Those of them that have no group yet, and some that have found one since, or have ended.
+    fresh: Vec<u32>,
+    /// The group whose rate is what this link gives: all its flows are in it, but those that have less elsewhere.
+    group: u32,
     changed: bool,
     seen: u32,
-    /// In the computation: what is left, and for how many.
+    /// In the computation: what is left, and for how many; in which pass it was full.
     left: f64,
     open: u32,
+    full: u32,
     busy_since: f64,
     busy: f64,
     bytes: f64,
@@ -48,11 +69,12 @@ struct Flow {
     path: PathId,
     /// Its place in the list of each of its links.
     place: [u32; MAX_HOPS],
-    seen: u32,
-    is_fixed: bool,
+    /// It is going to get a group when shares are computed.
+    is_fresh: bool,
+    /// None, if it has its links to itself.
+    group: u32,
+    /// Without a group: its rate, and the bytes that were left at `since`.
     rate: f64,
-    next_rate: f64,
-    /// Bytes that were left at `since`.
     left: f64,
     since: f64,
 }
@@ -70,37 +92,41 @@ pub struct Load {
 
 impl Flows {
     pub(super) fn new(network: &Network<'_>, threads: usize) -> Flows {
+        let gbps: Vec<f64> = network.links().iter().map(|(_, gbps)| *gbps).collect();
+        Flows::of(network.routes().to_vec(), &gbps, threads)
+    }
+
+    fn of(routes: Vec<Route>, gbps: &[f64], threads: usize) -> Flows {
         let link = |gbps| LinkState {
             gbps,
             flows: Vec::new(),
+            shares: Vec::new(),
+            fresh: Vec::new(),
+            group: NONE,
             changed: false,
             seen: 0,
             left: 0.0,
             open: 0,
+            full: 0,
             busy_since: 0.0,
             busy: 0.0,
             bytes: 0.0,
             most: 0,
         };
-        let flow = Flow {
-            path: 0,
-            place: [0; MAX_HOPS],
-            seen: 0,
-            is_fixed: false,
-            rate: 0.0,
-            next_rate: 0.0,
-            left: 0.0,
-            since: 0.0,
-        };
+        let flow =
+            Flow { path: 0, place: [0; MAX_HOPS], is_fresh: false, group: NONE, rate: 0.0, left: 0.0, since: 0.0 };
         Flows {
-            routes: network.routes().to_vec(),
-            links: network.links().iter().map(|(_, gbps)| link(*gbps)).collect(),
+            routes,
+            links: gbps.iter().copied().map(link).collect(),
             flows: vec![flow; threads],
+            groups: Vec::new(),
+            unused: Vec::new(),
+            places: Places::new(threads),
             changed: Vec::new(),
             pass: 0,
             component: Vec::new(),
             members: Vec::new(),
-            ends: Vec::new(),
+            level: Vec::new(),
         }
     }
 
@@ -111,160 +137,86 @@ impl Flows {
     /// Begins a transfer of a thread. Its end is put into the queue now if nobody shares its links, and by
     /// [`share`](Self::share) otherwise.
     pub(super) fn begin(&mut self, thread: u32, path: PathId, bytes: f64, now: f64, queue: &mut Queue) {
-        let Flows { routes, links, flows, changed, .. } = self;
-        let (route, flow) = (&routes[path as usize], &mut flows[thread as usize]);
-        (flow.path, flow.left, flow.since, flow.rate) = (path, bytes, now, 0.0);
+        let route = self.routes[path as usize];
         let mut alone = true;
-        for (link, place) in route.hops().iter().zip(&mut flow.place) {
-            let state = &mut links[*link as usize];
-            if state.flows.is_empty() {
-                state.busy_since = now;
-            } else {
-                alone = false;
-                if !state.changed {
-                    state.changed = true;
-                    changed.push(*link);
-                }
-            }
-            *place = state.flows.len() as u32;
+        for (hop, link) in route.hops().iter().enumerate() {
+            let state = &mut self.links[*link as usize];
+            let place = state.flows.len() as u32;
             state.flows.push(thread);
-            state.most = state.most.max(*place + 1);
+            state.most = state.most.max(place + 1);
             state.bytes += bytes;
+            self.flows[thread as usize].place[hop] = place;
+            if place == 0 {
+                state.busy_since = now;
+                // A link that others have just left can still be joined to theirs.
+                alone &= !state.changed;
+                continue;
+            }
+            alone = false;
+            let first = state.flows[0];
+            self.change(*link);
+            let Flow { group, is_fresh, .. } = self.flows[first as usize];
+            if place == 1 && group == NONE && !is_fresh {
+                self.refresh(first);
+            }
         }
+        let flow = &mut self.flows[thread as usize];
+        (flow.path, flow.left, flow.since, flow.rate) = (path, bytes, now, 0.0);
         queue.remove(thread);
-        if alone && route.gbps > 0.0 {
+        if !alone {
+            self.refresh(thread);
+        } else if route.gbps > 0.0 {
             flow.rate = route.gbps;
             queue.set(thread, now + bytes / route.gbps);
         }
     }
 
-    /// Ends the transfer of a thread.
-    pub(super) fn end(&mut self, thread: u32, now: f64) {
-        let Flows { routes, links, flows, changed, .. } = self;
-        let Flow { path, place, .. } = flows[thread as usize];
-        for (link, place) in routes[path as usize].hops().iter().zip(place) {
-            let state = &mut links[*link as usize];
+    /// Ends the transfer of a thread. The next one of its group is put into the queue if it ends by `until`.
+    pub(super) fn end(&mut self, thread: u32, now: f64, until: f64, queue: &mut Queue) {
+        let Flow { path, place, group, is_fresh, .. } = self.flows[thread as usize];
+        let route = self.routes[path as usize];
+        for (link, place) in route.hops().iter().zip(place) {
+            let state = &mut self.links[*link as usize];
             state.flows.swap_remove(place as usize);
             if let Some(moved) = state.flows.get(place as usize) {
-                let moved = &mut flows[*moved as usize];
-                let hop = routes[moved.path as usize].hops().iter().position(|hop| hop == link);
+                let moved = &mut self.flows[*moved as usize];
+                let hop = self.routes[moved.path as usize].hops().iter().position(|hop| hop == link);
                 moved.place[hop.unwrap_or_default()] = place;
             }
-            if state.flows.is_empty() {
+            let is_empty = state.flows.is_empty();
+            if is_empty {
                 state.busy += now - state.busy_since;
-            } else if !state.changed {
-                state.changed = true;
-                changed.push(*link);
+            }
+            if !is_empty || group != NONE || is_fresh {
+                self.change(*link);
+            }
+        }
+        self.flows[thread as usize].is_fresh = false;
+        if group != NONE {
+            self.leave(thread, queue);
+            let group = &mut self.groups[group as usize];
+            if let Some((end, next)) = group.next().filter(|(end, _)| *end <= until) {
+                group.queued = next;
+                queue.set(next, end);
             }
         }
     }
 
-    /// Computes the shares that have changed, and sets the ends of transfers in the queue.
-    pub(super) fn share(&mut self, now: f64, queue: &mut Queue) {
-        if self.changed.is_empty() {
-            return;
-        }
-        self.pass += 1;
-        let mut changed = std::mem::take(&mut self.changed);
-        for link in changed.drain(..) {
-            self.links[link as usize].changed = false;
-            if self.links[link as usize].seen != self.pass {
-                self.collect(link);
-                self.fill();
-                self.apply(now, queue);
-            }
-        }
-        self.changed = changed;
-    }
-
-    /// All links and flows that are joined to a link.
-    fn collect(&mut self, link: u32) {
-        let Flows { routes, links, flows, pass, component, members, .. } = self;
-        component.clear();
-        members.clear();
-        links[link as usize].seen = *pass;
-        component.push(link);
-        let mut next = 0;
-        while let Some(link) = component.get(next).copied() {
-            next += 1;
-            let state = &mut links[link as usize];
-            (state.left, state.open) = (state.gbps, state.flows.len() as u32);
-            for index in 0..links[link as usize].flows.len() {
-                let member = links[link as usize].flows[index];
-                let flow = &mut flows[member as usize];
-                if flow.seen == *pass {
-                    continue;
-                }
-                (flow.seen, flow.is_fixed) = (*pass, false);
-                members.push(member);
-                for hop in routes[flow.path as usize].hops() {
-                    let state = &mut links[*hop as usize];
-                    if state.seen != *pass {
-                        state.seen = *pass;
-                        component.push(*hop);
-                    }
-                }
-            }
+    /// Something has changed on a link.
+    fn change(&mut self, link: u32) {
+        let state = &mut self.links[link as usize];
+        if !state.changed {
+            state.changed = true;
+            self.changed.push(link);
         }
     }
 
-    /// Progressive filling: the link with the smallest share fixes its flows, until all are fixed.
-    fn fill(&mut self) {
-        let Flows { routes, links, flows, component, .. } = self;
-        loop {
-            component.retain(|link| links[*link as usize].open > 0);
-            let shares = component.iter().map(|link| {
-                let state = &links[*link as usize];
-                state.left.max(0.0) / f64::from(state.open)
-            });
-            let least = shares.fold(f64::INFINITY, f64::min);
-            if component.is_empty() {
-                return;
-            }
-            for link in component.iter() {
-                let state = &links[*link as usize];
-                if state.open == 0 || state.left > least * (1.0 + SAME) * f64::from(state.open) {
-                    continue;
-                }
-                for index in 0..state.flows.len() {
-                    let flow = &mut flows[links[*link as usize].flows[index] as usize];
-                    if flow.is_fixed {
-                        continue;
-                    }
-                    (flow.is_fixed, flow.next_rate) = (true, least);
-                    for hop in routes[flow.path as usize].hops() {
-                        let state = &mut links[*hop as usize];
-                        state.left -= least;
-                        state.open -= 1;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Takes the new shares over. Of a component only those that end first are in the queue: when they do, its shares
-    /// are computed again, and so are the other ends.
-    fn apply(&mut self, now: f64, queue: &mut Queue) {
-        let Flows { flows, members, ends, .. } = self;
-        ends.clear();
-        let mut first = f64::INFINITY;
-        for member in members.iter() {
-            let flow = &mut flows[*member as usize];
-            if (flow.next_rate - flow.rate).abs() > SAME * flow.rate {
-                flow.left = (flow.left - flow.rate * (now - flow.since).max(0.0)).max(0.0);
-                (flow.since, flow.rate) = (now, flow.next_rate);
-            }
-            let end = if flow.rate > 0.0 { flow.since + flow.left / flow.rate } else { f64::INFINITY };
-            first = first.min(end);
-            ends.push(end);
-        }
-        let first = first * (1.0 + EQUAL);
-        for (member, end) in members.iter().zip(ends.iter()) {
-            if *end <= first && end.is_finite() {
-                queue.set(*member, *end);
-            } else {
-                queue.remove(*member);
-            }
+    /// A flow is going to get a group.
+    fn refresh(&mut self, thread: u32) {
+        let flow = &mut self.flows[thread as usize];
+        flow.is_fresh = true;
+        for link in self.routes[flow.path as usize].hops() {
+            self.links[*link as usize].fresh.push(thread);
         }
     }
 

@@ -41,7 +41,7 @@ use schedule::{Schedule, Signal};
 pub use any::{AnyProgram, Operation, Work};
 pub use fault::{Fault, Stuck, StuckTransfer, StuckWait};
 pub use flows::Load;
-pub use record::{Event, Recording, Share, Stretch, shares};
+pub use record::{Event, LAUNCH, Recording, Share, Stretch, shares};
 
 /// The seconds that a wait lasts by default (facts 2.3: `HCCL_EXEC_TIMEOUT`).
 pub const NOTIFY_TIMEOUT: f64 = 1836.0;
@@ -115,7 +115,7 @@ pub enum TimeError {
     /// The cluster does not join the ranks.
     #[error("{0}")]
     Cluster(String),
-    /// A fault names a rank or notify that the program does not have.
+    /// A fault names a rank, notify or record that the program does not have.
     #[error("{0}")]
     Fault(String),
     /// A wait, or a transfer, that nothing ends.
@@ -214,6 +214,18 @@ impl<'p, 'c> Prepared<'p, 'c> {
         if options.faults.is_empty() && !engine.is_stopped {
             self.errors(&engine, stuck.as_ref())?;
         }
+        // A run that ends has made all its records.
+        if stuck.is_none()
+            && !engine.is_stopped
+            && let Some(lose) = engine.setup.lose.iter().find(|lose| !lose.is_done)
+        {
+            let notify = stuck::name(program, self.schedule.signals[lose.notify as usize]);
+            return Err(TimeError::Fault(format!(
+                "a fault loses record {} of {notify}, which is never made: they count from 0, and there are {}",
+                lose.nth,
+                lose.nth - lose.after
+            )));
+        }
         let mut ranks = vec![0f64; program.num_ranks() as usize];
         for (thread, task) in self.schedule.threads.iter().zip(&engine.tasks) {
             let end = &mut ranks[thread.rank as usize];
@@ -305,7 +317,7 @@ impl<'p, 'c> Prepared<'p, 'c> {
                     let notify = found.ok_or_else(|| {
                         TimeError::Fault(format!("rank {rank} never records notify {notify} of rank {peer}"))
                     })?;
-                    lose.push(Lose { notify: notify as u32, after: nth });
+                    lose.push(Lose { notify: notify as u32, nth, after: nth, is_done: false });
                 }
             }
         }

@@ -43,6 +43,9 @@ pub struct Recording {
     pub(super) work: Vec<Work>,
     /// Rank and thread, by the same number.
     pub(super) threads: Vec<(u32, u32)>,
+    /// What a launch costs, in nanoseconds, and whether every round is one.
+    pub(super) launch: f64,
+    pub(super) launches_rounds: bool,
 }
 
 /// A stretch of the critical path: an operation, and what its time on the path went to. Times in nanoseconds.
@@ -50,6 +53,8 @@ pub struct Recording {
 pub struct Stretch {
     /// The operation, by its number in the recording.
     pub event: usize,
+    /// The launch before it: of the call, or on AIV of its round.
+    pub launch: f64,
     /// Until its data began to flow: the engine and the latency of the path; all of a record or wait.
     pub overhead: f64,
     /// The data, as if they had all links to themselves.
@@ -61,12 +66,13 @@ pub struct Stretch {
 }
 
 impl Recording {
-    pub(super) fn new(schedule: &Schedule<'_>) -> Recording {
+    pub(super) fn new(schedule: &Schedule<'_>, launch: f64) -> Recording {
         let mut first: Vec<u32> = schedule.threads.iter().map(|thread| thread.begin).collect();
         first.push(schedule.steps.len() as u32);
         let threads = schedule.threads.iter().map(|thread| (thread.rank, thread.thread)).collect();
         let work = schedule.steps.iter().map(|step| kernel::work(step.kind())).collect();
-        Recording { events: Vec::new(), first, work, threads }
+        let launches_rounds = schedule.blocks > 0;
+        Recording { events: Vec::new(), first, work, threads, launch, launches_rounds }
     }
 
     /// All operations that were carried out. Those of a thread are in order.
@@ -115,11 +121,17 @@ impl Recording {
         while let Some(index) = next {
             let event = &self.events[index];
             next = self.cause(event);
-            let begin = next.map_or(event.start, |cause| self.events[cause].end);
+            let (begin, is_launched) = match next.map(|cause| &self.events[cause]) {
+                None => (0.0, true),
+                Some(cause) => (cause.end, self.launches_rounds && cause.round < event.round),
+            };
+            let waited = event.flow.max(begin) - begin;
+            let launch = if is_launched { self.launch.min(waited) } else { 0.0 };
             let data = event.alone.min(event.arrived - event.flow).max(0.0);
             path.push(Stretch {
                 event: index,
-                overhead: event.flow.max(begin) - begin,
+                launch,
+                overhead: waited - launch,
                 data,
                 sharing: event.arrived - event.flow - data,
                 reduction: event.end - event.arrived,
@@ -151,10 +163,23 @@ pub struct Share {
     pub reduction: f64,
 }
 
-/// The critical path by statement and operation, the largest share first.
+/// Launches are a share of this name, which has no statement.
+pub const LAUNCH: &str = "launch";
+/// The statement of launches: none.
+const NOWHERE: SpanId = SpanId(u32::MAX);
+
+/// The critical path by statement and operation, the largest share first. Launches, if they take time, are a share of
+/// their own.
 pub fn shares<'p>(recording: &Recording, code: impl Into<AnyProgram<'p>>, path: &[Stretch]) -> Vec<Share> {
     let code = code.into();
     let mut shares: Vec<Share> = Vec::new();
+    let launches = path.iter().map(|stretch| stretch.launch).filter(|launch| *launch > 0.0);
+    let (count, launch) = launches.fold((0, 0.0), |(count, sum), launch| (count + 1, sum + launch));
+    if count > 0 {
+        let (data, sharing, reduction) = Default::default();
+        let (at, name) = (NOWHERE, LAUNCH);
+        shares.push(Share { at, name, count, time: launch, overhead: launch, data, sharing, reduction });
+    }
     for stretch in path {
         let Some(op) = recording.op(code, &recording.events[stretch.event]) else { continue };
         let name = op.name();

@@ -334,7 +334,7 @@ fn a_mismatch_names_the_chunk_and_the_round() {
 
 #[test]
 fn overlapping_ends_are_reported_and_equal_ones_are_not() {
-    let mut program = empty("overlap", Operator::Barrier, shape(1), 1, 3);
+    let mut program = empty("overlap", Operator::AllGather, shape(1), 1, 3);
     let copy = |dst, src, len| OpKind::LocalCopy(transfer((Buffer::Scratch, dst), (Buffer::Scratch, src), len, 0));
     At(&mut program, 0, 0).op(3, copy(0, 0, 2)).op(4, copy(1, 0, 2));
     let report = report(&program, &Config::new(128, DataType::Int8));

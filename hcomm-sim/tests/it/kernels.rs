@@ -7,7 +7,7 @@ use hcomm_core::operator::{Buffer, Operator};
 use hcomm_core::program::Cell;
 use hcomm_core::shape::Layout;
 use hcomm_sim::cluster::{Aiv, Cluster, Engine, Fabric, Level, Scope};
-use hcomm_sim::time::{Fault, Options, TimeError, Timing, Work, simulate};
+use hcomm_sim::time::{Fault, LAUNCH, Options, TimeError, Timing, Work, shares, simulate};
 use hcomm_sim::{Config, Recorder};
 
 use crate::support::{READY, empty, shape};
@@ -191,8 +191,14 @@ fn a_round_is_a_launch_of_all_blocks() {
     // The block with two copies of 1024 ns is what the other one waits for.
     assert_times(&[timing.time], &[4.0 * (50.0 + 2048.0)]);
     let recording = timing.recording.unwrap();
-    let sum: f64 = recording.critical_path().iter().map(|stretch| stretch.overhead + stretch.data).sum();
-    assert_times(&[sum + 50.0], &[timing.time]);
+    let path = recording.critical_path();
+    let sum: f64 = path.iter().map(|stretch| stretch.launch + stretch.overhead + stretch.data).sum();
+    assert_times(&[sum], &[timing.time]);
+    // Launches are told apart from what they launch, and shares are all of the time.
+    let shares = shares(&recording, &program, &path);
+    let launch = shares.iter().find(|share| share.name == LAUNCH).unwrap();
+    assert_eq!((launch.count, launch.time), (4, 200.0));
+    assert_times(&[shares.iter().map(|share| share.time).sum()], &[timing.time]);
 }
 
 #[test]
@@ -256,10 +262,7 @@ fn faults_of_kernels() {
     assert_eq!((dead.completed.len(), dead.transfers.len()), (2, 1));
     let text = dead.to_string();
     assert!(text.contains("rank 0 block 1: CpGM2GM on the dead link link 0>1 does not complete"), "{text}");
-    assert!(
-        text.contains("rank 0 block 0: SyncAll<true> keeps its kernel until that times out after 1091 s"),
-        "{text}"
-    );
+    assert!(text.contains("rank 0 block 0: SyncAll keeps its kernel until that times out after 1091 s"), "{text}");
     let lost = run("lose:0>1:1").stuck.unwrap().to_string();
     assert!(lost.contains("rank 1 block 3: Wait of flag `done` from rank 0 keeps its kernel"), "{lost}");
     assert!(lost.contains("nobody has a record of it left"), "{lost}");

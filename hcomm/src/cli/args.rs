@@ -109,17 +109,24 @@ pub(super) struct Show {
 }
 
 /// For which product.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 pub(super) struct Target {
-    /// The product: a2, a3 or 950.
-    #[arg(long, value_parser = product, default_value = "950")]
-    pub(super) product: Product,
+    /// The product: a2, a3 or 950 [default: that of the cluster; 950 without one].
+    #[arg(long, value_parser = product)]
+    pub(super) product: Option<Product>,
     /// The CANN release, which sets the limits: 8.5 (40 threads) or 9.0 (200 threads).
     #[arg(long, value_parser = release, default_value = "9.0")]
     pub(super) cann: Release,
     /// Fuse a write and the record behind it into one operation (950 only).
     #[arg(long)]
     pub(super) fuse: bool,
+}
+
+impl Target {
+    /// The product that is meant.
+    pub(super) fn product(&self) -> Product {
+        self.product.unwrap_or(Product::A950)
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -170,8 +177,8 @@ pub(super) struct Run {
     #[command(flatten)]
     pub(super) place: Where,
     /// Elements of a slot, with K, M or G for 2^10, 2^20 or 2^30. In the V operators slots take 0, 1 and 2 times as many
-    /// in turn.
-    #[arg(long, value_parser = amount, required_unless_present = "counts")]
+    /// in turn. A barrier needs none.
+    #[arg(long, value_parser = amount)]
     pub(super) count: Option<u64>,
     /// Elements of each slot of a V operator: one for each rank (3,0,5), or a row of what each rank sends to every rank
     /// (1,2;3,4).

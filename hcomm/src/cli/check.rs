@@ -86,13 +86,13 @@ impl Findings {
             EngineArg::AiCpu => {
                 let mut program = lower::aicpu::lower(&instance);
                 if command.target.fuse
-                    && let Err(fault) = lower::fuse::fuse_notify(&mut program, command.target.product)
+                    && let Err(fault) = lower::fuse::fuse_notify(&mut program, command.target.product())
                 {
                     add(&mut self.diagnostics, fault);
                 }
                 Ok(Lowered::AiCpu(program))
             }
-            EngineArg::Aiv => select::blocks(&instance, &command.kernel, command.target.product)
+            EngineArg::Aiv => select::blocks(&instance, &command.kernel, command.target.product())
                 .map(Lowered::Aiv)
                 .map_err(|fault| vec![fault]),
         });
@@ -108,18 +108,18 @@ impl Findings {
     fn program(&mut self, lowered: &mut Lowered, command: &Command) {
         let target = &command.target;
         if let Some(dtype) = command.dtype {
-            lowered.order_reductions(target.product, dtype, command.reduce);
+            lowered.order_reductions(target.product(), dtype, command.reduce);
         }
         let lowered = &*lowered;
         let frame = lowered.frame();
         let admitted = match lowered {
             Lowered::AiCpu(program) => match command.dtype {
-                Some(dtype) => target.product.admits(program, dtype, command.reduce),
-                None => target.product.admits_operations(program),
+                Some(dtype) => target.product().admits(program, dtype, command.reduce),
+                None => target.product().admits_operations(program),
             },
             Lowered::Aiv(program) => match command.dtype {
-                Some(dtype) => aiv::admits(target.product, program, dtype, command.reduce),
-                None => aiv::admits_kernel(target.product, program),
+                Some(dtype) => aiv::admits(target.product(), program, dtype, command.reduce),
+                None => aiv::admits_kernel(target.product(), program),
             },
         };
         admitted.err().into_iter().chain(lowered.overrun(target)).for_each(|fault| add(&mut self.diagnostics, fault));

@@ -3,7 +3,7 @@
 use hcomm_sim::{Config, Moved, Report, RunError};
 use serde_json::{Value, json};
 
-use super::args::Run as Command;
+use super::args::{Run as Command, Target};
 use super::describe::{counts, counts_json};
 use super::report::{self, Style};
 use super::select::Lowered;
@@ -12,19 +12,20 @@ use crate::aiv;
 use crate::counts::Counts;
 use crate::diag::{Code, Diagnostic};
 use crate::dtype::ReduceOp;
-use crate::operator::CountsBy;
+use crate::operator::{CountsBy, Operator};
 use crate::program::Program;
 use crate::resources::{self, Resources};
 use crate::sizes::SizeError;
 use crate::spec::{Engine, Spec};
 
 pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, style: Style) -> Result<Answer, Failure> {
+    let target = target(command)?;
     let (mut lowered, need) = match (&command.program, &command.algorithm) {
         (Some(file), _) => (select::program_of(file)?, None),
         (None, name) => {
             let spec = select::algorithm(library, name.as_deref().unwrap_or_default())?;
             let shape = select::shape(spec, &command.place)?;
-            let lowered = select::program(spec, &shape, &command.place.kernel, &command.target, style)?;
+            let lowered = select::program(spec, &shape, &command.place.kernel, &target, style)?;
             let need = resources::of_shape(spec, &shape).ok().map(|need| match &lowered {
                 Lowered::AiCpu(_) => need,
                 Lowered::Aiv(program) => {
@@ -36,17 +37,15 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
         }
     };
     let reduce = command.reduce.unwrap_or(ReduceOp::Sum);
-    let product = match &command.cluster {
-        Some(name) => time::cluster(name)?.product,
-        None => command.target.product,
-    };
+    let product = target.product();
     lowered.order_reductions(product, command.dtype, reduce);
     let (program, engine) = (lowered.frame(), lowered.engine());
     let file = program.source.file.clone();
-    if let Some(overrun) = lowered.overrun(&command.target) {
+    if let Some(overrun) = lowered.overrun(&target) {
         return Err(report::failure(&file, &[overrun], style));
     }
     lowered.admits_cores(command.cores)?;
+    time::admits(command, program.num_ranks())?;
     if command.reduce.is_some() && !program.operator.reduces() {
         return Err(Failure::Usage(format!("`--reduce`: {} does not reduce", program.operator)));
     }
@@ -57,9 +56,14 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
     admitted.map_err(|diagnostic| report::failure(&file, &[diagnostic], style))?;
     let mut found = lowered.check(command.cores).diagnostics;
     let proven = found.is_empty();
-    let counts = match &command.counts {
-        Some(counts) => counts.clone(),
-        None => by_default(program, command.count.unwrap_or_default()),
+    let counts = match (&command.counts, command.count) {
+        (Some(counts), _) => counts.clone(),
+        (None, Some(count)) if program.operator != Operator::Barrier => by_default(program, count),
+        (None, None) if program.operator != Operator::Barrier => {
+            let and = if program.operator.counts() == CountsBy::All { "" } else { ", or `--counts` of each one" };
+            return Err(Failure::Usage(format!("`--count` says how many elements a slot has{and}")));
+        }
+        (None, _) => Counts::Same(0),
     };
     let mut config = Config::new(0, command.dtype)
         .counts(counts)
@@ -115,6 +119,20 @@ pub(super) fn run(library: &[&Spec<'static>], command: &Command, json: bool, sty
     Ok(Answer { text, holds: holds && timed.is_none_or(|timed| timed.completes()) })
 }
 
+/// What the program is for: the cluster says the product, and the program is lowered for that one.
+fn target(command: &Command) -> Result<Target, Failure> {
+    let target = command.target.clone();
+    let Some(name) = &command.cluster else { return Ok(target) };
+    let cluster = time::cluster(name)?;
+    match target.product {
+        Some(product) if product != cluster.product => Err(Failure::Usage(format!(
+            "`--product {product}`: the cluster {} is of {}; leave `--product` out",
+            cluster.name, cluster.product
+        ))),
+        _ => Ok(Target { product: Some(cluster.product), ..target }),
+    }
+}
+
 /// Counts where one number is given: the same for all, or in the V operators 0, 1 and 2 times as many in turn.
 fn by_default(program: &Program, count: u64) -> Counts {
     let ranks = u64::from(program.num_ranks());
@@ -144,7 +162,10 @@ fn summary(command: &Command, lowered: &Lowered, need: Option<&Resources>, repor
         text += &format!("resources  {}\n", counts(need, engine));
     }
     let most = if program.operator.counts() == CountsBy::All { "" } else { "up to " };
-    let mut data = format!("{most}{} of {}", plural(report.count, "element"), command.dtype);
+    let mut data = match program.operator {
+        Operator::Barrier => "none".to_owned(),
+        _ => format!("{most}{} of {}", plural(report.count, "element"), command.dtype),
+    };
     if program.operator.reduces() {
         data += &format!(", {}", report.reduce);
     }
@@ -168,6 +189,9 @@ fn summary(command: &Command, lowered: &Lowered, need: Option<&Resources>, repor
         0 => String::new(),
         n => format!(" ({n} by being the input's own bytes)"),
     };
+    if report.hang.is_some() {
+        return text + "WRONG      it does not end\n";
+    }
     text + &format!(
         "{verdict}{} compared{identical}, {}\n",
         plural(report.bytes_checked, "byte"),

@@ -94,12 +94,12 @@ fn read(file: &Path, longest: u64) -> Result<String, Failure> {
 
 /// The engine that is named, which must be one of the algorithm's.
 pub(super) fn engine(spec: &Spec<'_>, kernel: &Kernel) -> Result<Engine, Failure> {
-    let (engine, name) = match kernel.engine {
-        EngineArg::AiCpu => (Engine::AiCpu, "ai-cpu"),
-        EngineArg::Aiv => (Engine::Aiv, "aiv"),
+    let engine = match kernel.engine {
+        EngineArg::AiCpu => Engine::AiCpu,
+        EngineArg::Aiv => Engine::Aiv,
     };
     if !spec.offers(engine) {
-        return Err(Failure::Usage(format!("`{}` is not for the engine {name}", spec.snake)));
+        return Err(Failure::Usage(format!("`{}` is not for the engine `{}`", spec.snake, engine.name())));
     }
     if engine != Engine::Aiv {
         if kernel.blocks.is_some() {
@@ -249,13 +249,13 @@ pub(super) fn program(
                 "`--fuse` is for AI CPU: a kernel has no operation that writes and records".into(),
             ));
         }
-        let program = blocks(&instance, kernel, target.product).map_err(fail)?;
-        aiv::admits_kernel(target.product, &program).map_err(fail)?;
+        let program = blocks(&instance, kernel, target.product()).map_err(fail)?;
+        aiv::admits_kernel(target.product(), &program).map_err(fail)?;
         return Ok(Lowered::Aiv(program));
     }
     let mut program = lower::aicpu::lower_owned(instance);
     if target.fuse {
-        lower::fuse::fuse_notify(&mut program, target.product).map_err(fail)?;
+        lower::fuse::fuse_notify(&mut program, target.product()).map_err(fail)?;
     }
     Ok(Lowered::AiCpu(program))
 }

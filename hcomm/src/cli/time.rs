@@ -53,6 +53,34 @@ pub(super) fn cluster(name: &str) -> Result<Cluster, Failure> {
     Cluster::from_toml(&text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
 }
 
+/// Whether what is asked for beside the time can be given, before anything is run.
+pub(super) fn admits(command: &Command, ranks: u32) -> Result<(), Failure> {
+    let wants = [
+        ("explain", command.explain),
+        ("fault", !command.fault.is_empty()),
+        ("trace", command.trace.is_some()),
+        ("report", command.report.is_some()),
+    ];
+    if command.cluster.is_none()
+        && let Some((option, _)) = wants.into_iter().find(|(_, given)| *given)
+    {
+        return Err(Failure::Usage(format!("`--{option}` needs a cluster: `--cluster NAME|FILE`")));
+    }
+    if let (Some(trace), Some(report)) = (&command.trace, &command.report)
+        && trace == report
+    {
+        return Err(Failure::Usage(format!("`--trace` and `--report` are both {}", trace.display())));
+    }
+    match command.trace_ranks.as_ref().filter(|asked| asked.end > ranks) {
+        None => Ok(()),
+        Some(asked) => Err(Failure::Usage(format!(
+            "`--trace-ranks`: {} is not a rank: they are 0 to {}",
+            asked.end - 1,
+            ranks - 1
+        ))),
+    }
+}
+
 /// Times a program.
 pub(super) fn timed(
     command: &Command,
@@ -61,14 +89,7 @@ pub(super) fn timed(
     style: Style,
 ) -> Result<Option<Timed>, Failure> {
     let program = code.frame();
-    let Some(name) = &command.cluster else {
-        let wants = [("explain", command.explain), ("fault", !command.fault.is_empty())];
-        let wants = wants.into_iter().chain([("trace", command.trace.is_some()), ("report", command.report.is_some())]);
-        return match wants.into_iter().find(|(_, given)| *given) {
-            Some((option, _)) => Err(Failure::Usage(format!("`--{option}` needs a cluster: `--cluster NAME|FILE`"))),
-            None => Ok(None),
-        };
-    };
+    let Some(name) = &command.cluster else { return Ok(None) };
     let cluster = cluster(name)?;
     let records = command.explain || command.trace.is_some() || command.report.is_some();
     let options = Options { record: records.then_some(RECORDED), faults: command.fault.clone(), ..Options::default() };
@@ -181,14 +202,6 @@ impl Timed {
         let mut written = None;
         let failed = |path: &Path, error: std::io::Error| Failure::Usage(format!("{}: {error}", path.display()));
         if let Some(path) = &command.trace {
-            let ranks = code.frame().num_ranks();
-            if let Some(asked) = command.trace_ranks.as_ref().filter(|asked| asked.end > ranks) {
-                let last = asked.end - 1;
-                return Err(Failure::Usage(format!(
-                    "`--trace-ranks`: {last} is not a rank: they are 0 to {}",
-                    ranks - 1
-                )));
-            }
             let selection = Selection { ranks: command.trace_ranks.clone(), events: None };
             let write = || {
                 let mut out = BufWriter::new(File::create(path)?);
