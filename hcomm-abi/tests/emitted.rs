@@ -11,13 +11,14 @@ mod support;
 use support::{has, standin, succeeds};
 
 /// Emits, builds and tests an algorithm. The package's test compares every element of every rank's output.
-fn works(name: &str, engine: Engine, fuse: bool) {
+fn works(name: &str, engine: Engine, product: Product, fuse: bool) {
     if !has("g++") || !has("cmake") {
         return;
     }
     let spec = hcomm_algos::LIBRARY.iter().find(|spec| spec.snake == name).unwrap();
-    let options = hcomm_emit::Options { engine, product: Product::A950, fuse, tuner: None };
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("emitted-{name}-{}-{fuse}", engine.name()));
+    let options = hcomm_emit::Options { engine, product, fuse, tuner: None };
+    let folder =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("emitted-{name}-{}-{product}-{fuse}", engine.name()));
     let _not_there = std::fs::remove_dir_all(&folder);
     for (path, text) in hcomm_emit::package(spec, &options).unwrap() {
         let path = folder.join(path);
@@ -36,22 +37,32 @@ fn works(name: &str, engine: Engine, fuse: bool) {
 
 #[test]
 fn ai_cpu() {
-    works("nhr_reduce_scatter", Engine::AiCpu, true);
+    works("nhr_reduce_scatter", Engine::AiCpu, Product::A950, true);
 }
 
 #[test]
 fn vector_cores() {
-    works("one_shot_all_reduce", Engine::Aiv, false);
+    works("one_shot_all_reduce", Engine::Aiv, Product::A950, false);
+}
+
+/// Windows of A3 are mapped memory, those of the 950 any, of which peers learn with the channels.
+#[test]
+fn symmetric_windows() {
+    works("zero_copy_mesh_all_reduce", Engine::AiCpu, Product::A3, false);
+    works("zero_copy_ring_all_gather", Engine::AiCpu, Product::A950, false);
 }
 
 #[test]
 #[cfg_attr(not(feature = "sweep"), ignore = "half an hour: run with --features sweep")]
 fn the_whole_library() {
-    for spec in hcomm_algos::LIBRARY.iter().filter(|spec| !spec.headers.symmetric) {
-        works(spec.snake, Engine::AiCpu, false);
+    for spec in hcomm_algos::LIBRARY {
+        works(spec.snake, Engine::AiCpu, Product::A950, false);
+        if spec.headers.symmetric {
+            works(spec.snake, Engine::AiCpu, Product::A3, false);
+        }
         let options = hcomm_emit::Options { engine: Engine::Aiv, product: Product::A950, fuse: false, tuner: None };
         if hcomm_emit::package(spec, &options).is_ok() {
-            works(spec.snake, Engine::Aiv, false);
+            works(spec.snake, Engine::Aiv, Product::A950, false);
         }
     }
 }

@@ -40,12 +40,14 @@ pub struct Class {
 ///
 /// # Errors
 ///
-/// If it is for symmetric memory, or the lengths of what a statement moves follow no rule.
+/// If the lengths of what a statement moves follow no rule, or it has windows where the operator has none.
 pub fn class(spec: &Spec<'_>) -> Result<Class, EmitError> {
     let at = spec.spans.first().copied();
-    if spec.headers.symmetric {
-        let message =
-            format!("`{}` is for symmetric memory, which is not emitted yet: take a form with scratch", spec.snake);
+    if spec.headers.symmetric && !spec.operator.has_windows() {
+        let message = format!(
+            "{} has no symmetric windows: all_gather, reduce_scatter, all_reduce and all_to_all have",
+            spec.operator
+        );
         return Err(EmitError::new(message, at));
     }
     let rules = lengths::rules(spec).map_err(|none| {
@@ -88,6 +90,9 @@ pub fn class(spec: &Spec<'_>) -> Result<Class, EmitError> {
         header += "    };\n\n";
     }
     header += "private:\n    void Round() override;\n    int64_t Split() override;\n    int64_t Cells() override;\n";
+    if spec.headers.symmetric {
+        header += "    bool HasWindows() const override\n    {\n        return true;\n    }\n";
+    }
     for (signature, _) in &body.funcs {
         let _ = writeln!(header, "    {};", signature.replacen('@', "", 1));
     }

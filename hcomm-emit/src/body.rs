@@ -68,6 +68,7 @@ pub(crate) fn print(spec: &Spec<'_>, rules: &BTreeMap<SpanId, Rule>, notifies: &
     let value = |id: Option<ExprId>, default: &str| id.map_or(default.to_owned(), |id| exprs.text(id, &headers));
     let split_default = if spec.operator.splits_by_ranks() { "Ranks()" } else { "1" };
     let cells_default = match spec.operator.largest_slots(2) {
+        _ if spec.headers.symmetric => "0",
         0 => "0",
         1 => "Split()",
         _ if spec.headers.split.is_none() && !spec.operator.splits_by_ranks() => "Ranks()",

@@ -129,6 +129,7 @@ const MEMBERS: &[&str] = &[
     "Fail",
     "Gcd",
     "Goes",
+    "HasWindows",
     "Input",
     "IsPow2",
     "Kind",

@@ -56,6 +56,17 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
     {
         return refuse(diagnostic.message);
     }
+    let forms = Forms::new(spec, options);
+    if forms.windows && aiv {
+        return refuse(format!("`{}` has symmetric windows, which are for ai-cpu only", spec.snake));
+    }
+    if forms.windows && options.product == Product::A2 {
+        return refuse(format!(
+            "a2 has no symmetric windows: emit `{}` for a3 or the 950, or take an algorithm that moves the data through \
+             scratch",
+            spec.snake
+        ));
+    }
     let snake = names::identifier(spec.snake);
     if snake.len() > MAX_NAME {
         return refuse(format!("the name of `{}` is too long: {MAX_NAME} characters are the most", spec.snake));
@@ -84,7 +95,9 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
     let (layouts, equal) = layouts(spec);
 
     let fill = |text: &str| {
-        text.replace("@KERNEL@", &kernel_name(&class.name, options.engine))
+        forms
+            .lines(text)
+            .replace("@KERNEL@", &kernel_name(&class.name, options.engine))
             .replace("@CLASS@", &class.name)
             .replace("@HOST_LIB@", &format!("hccl_{snake}"))
             .replace("@SNAKE@", &snake)
@@ -103,7 +116,7 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
             format!("op_host/{snake}_entry.cc"),
             entry_source(&snake, &entry, &declaration, spec.operator, is_best.as_deref()),
         ),
-        ("op_host/protocols.h".into(), protocols(options)),
+        ("op_host/protocols.h".into(), protocols(spec, options)),
         (
             "testcase/main.cc".into(),
             fill(runtime::TEST).replace(
@@ -116,7 +129,8 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
     files.extend(runtime::SCHEDULE.iter().map(|(name, text)| (format!("common/{name}"), (*text).to_owned())));
     files.extend(options.tuner.clone().map(|table| ("op_host/tuner.h".to_owned(), table)));
     let own = if aiv { runtime::AIV_FILES } else { runtime::AI_CPU_FILES };
-    files.extend(runtime::FILES.iter().chain(own).map(|(path, text)| ((*path).to_owned(), fill(text))));
+    let windows = if forms.windows { runtime::WINDOW_FILES } else { &[] };
+    files.extend(runtime::FILES.iter().chain(own).chain(windows).map(|(path, text)| ((*path).to_owned(), fill(text))));
     if aiv {
         files.push((format!("op_kernel_aiv/{snake}_kernel.h"), kernel(spec)?));
     } else {
@@ -125,6 +139,47 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
     }
     files.sort();
     Ok(files)
+}
+
+/// Which lines of the templates a package has: a line that begins with `@NAME@` is for the packages of that form alone.
+#[derive(Clone, Copy, Debug)]
+struct Forms {
+    /// Buffers are in symmetric windows.
+    windows: bool,
+    /// Data goes through the HCCL buffer.
+    staged: bool,
+    /// Peers learn of windows where channels are acquired: on the 950 (facts 7.2).
+    tells: bool,
+}
+
+impl Forms {
+    fn new(spec: &Spec<'_>, options: &Options) -> Forms {
+        let windows = spec.headers.symmetric;
+        let tells = windows && options.product == Product::A950;
+        Forms { windows, staged: !windows || spec.headers.scratch.is_some(), tells }
+    }
+
+    /// The text with the lines of these forms.
+    fn lines(self, text: &str) -> String {
+        let names = [
+            ("@WINDOWS@", self.windows),
+            ("@PLAIN@", !self.windows),
+            ("@STAGED@", self.staged),
+            ("@UNSTAGED@", !self.staged),
+            ("@TELLS@", self.tells),
+            ("@ONCE@", !self.tells),
+            ("@MAPPED@", self.windows && !self.tells),
+        ];
+        let mut kept = String::with_capacity(text.len());
+        for line in text.split_inclusive('\n') {
+            match names.iter().find_map(|(name, has)| line.strip_prefix(name).map(|rest| (rest, *has))) {
+                Some((rest, true)) => kept += rest,
+                Some((_, false)) => {}
+                None => kept += line,
+            }
+        }
+        kept
+    }
 }
 
 /// Whether the form where input and output overlap is proven, where the operator has one.
@@ -372,12 +427,15 @@ inline void SetSlots(Problem &problem, uint32_t ranks)
 }
 
 /// Protocols by preference (facts 1.4).
-fn protocols(options: &Options) -> String {
+fn protocols(spec: &Spec<'_>, options: &Options) -> String {
     let list = match options.product {
         // Memory semantics: a peer's memory is an address like any other.
         _ if options.engine == Engine::Aiv => {
             "COMM_PROTOCOL_UB_MEM, COMM_PROTOCOL_HCCS, COMM_PROTOCOL_HCCS_ONLY, COMM_PROTOCOL_SIO"
         }
+        // Windows are reached by URMA on the 950, over HCCS on A3 (facts 7.2).
+        Product::A950 if spec.headers.symmetric => "COMM_PROTOCOL_UB_CTP, COMM_PROTOCOL_UBOE, COMM_PROTOCOL_UB_RTP",
+        Product::A3 if spec.headers.symmetric => "COMM_PROTOCOL_HCCS, COMM_PROTOCOL_HCCS_ONLY, COMM_PROTOCOL_SIO",
         Product::A950 => {
             "COMM_PROTOCOL_UB_CTP, COMM_PROTOCOL_UBOE, COMM_PROTOCOL_UB_RTP, COMM_PROTOCOL_UB_MEM, COMM_PROTOCOL_ROCE"
         }
@@ -387,8 +445,10 @@ fn protocols(options: &Options) -> String {
     };
     let (first, rest) = list.split_at(list.match_indices(", ").nth(2).map_or(list.len(), |(at, _)| at));
     let rest = rest.trim_start_matches(", ");
+    let (first, rest) = if rest.is_empty() { ("", first) } else { (first, rest) };
+    let first = if first.is_empty() { String::new() } else { format!("    {first},\n") };
     format!(
-        "/// Links that the engine can use, the better ones first.\n#ifndef HCOMM_OP_PROTOCOLS_H\n#define HCOMM_OP_PROTOCOLS_H\n\n#include \"hcomm_res_defs.h\"\n\nnamespace hcomm_op {{\n\nconstexpr CommProtocol PROTOCOLS[] = {{\n    {first},\n    {rest}}};\n\n}} // namespace hcomm_op\n\n#endif\n"
+        "/// Links that the engine can use, the better ones first.\n#ifndef HCOMM_OP_PROTOCOLS_H\n#define HCOMM_OP_PROTOCOLS_H\n\n#include \"hcomm_res_defs.h\"\n\nnamespace hcomm_op {{\n\nconstexpr CommProtocol PROTOCOLS[] = {{\n{first}    {rest}}};\n\n}} // namespace hcomm_op\n\n#endif\n"
     )
 }
 
@@ -433,6 +493,15 @@ fn readme(
         }
         _ => "",
     };
+    let windows = match (spec.headers.symmetric, options.product) {
+        (false, _) => "",
+        (true, Product::A950) => {
+            "\n- Input and output lie in symmetric windows (`HcclCommSymWinRegister`), each all in one, at the same place of it on every rank; otherwise the call returns `HCCL_E_PARA`. They may be others with every call: so that peers learn of new windows, every call acquires the channels again, which are there."
+        }
+        (true, _) => {
+            "\n- Input and output lie in symmetric windows (`HcclCommSymWinRegister`: reserved addresses with physical memory mapped to them), each all in one, at the same place of it on every rank; otherwise the call returns `HCCL_E_PARA`. They may be others with every call. Ranks are of one superpod, in servers of one size."
+        }
+    };
     let product = match options.product {
         Product::A2 => "Atlas A2",
         Product::A3 => "Atlas A3",
@@ -459,5 +528,5 @@ fn readme(
         .replace("@MAX_RANKS@", &spec.max_ranks().to_string())
         .replace("@LAYOUT@", layout)
         .replace(" @IN_PLACE@", &if overlap.is_empty() { String::new() } else { format!(" {overlap}") })
-        .replace("@NOTES@", notes)
+        .replace("@NOTES@", &format!("{notes}{windows}"))
 }

@@ -42,6 +42,12 @@ pub(crate) const AI_CPU_FILES: &[(&str, &str)] = files! {
     "op_kernel_aicpu/kernel.cc": "op_kernel_aicpu/kernel.cc",
 };
 
+/// What packages for AI CPU have in addition if the buffers are in symmetric windows.
+pub(crate) const WINDOW_FILES: &[(&str, &str)] = files! {
+    "op_host/windows.cc": "op_host/windows.cc",
+    "op_host/windows.h": "op_host/windows.h",
+};
+
 /// Files of packages for AIV.
 pub(crate) const AIV_FILES: &[(&str, &str)] = files! {
     "CMakeLists.txt": "aiv/CMakeLists.txt",

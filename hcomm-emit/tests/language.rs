@@ -24,7 +24,7 @@ fn with_specs(bufs: &[SpecBuf], specs: &mut Vec<&Spec<'_>>, with: &mut dyn FnMut
 }
 
 /// Programs that make values visible: which chunks of the output are written, in which order.
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 10] = [
     // Variables that change, shadowing, loops that end by a condition.
     "pub Loops: all_gather { split: 64; copy_out {
         let mut x = 1; let x0 = x;
@@ -97,6 +97,14 @@ const PROGRAMS: [&str; 9] = [
             move { for k in 0..3 { next.scratch[3 * slot + k] = scratch[3 * slot + k]; } } post_sync { signal next; wait prev; } }
         copy_out { output = scratch; }
     }",
+    // Symmetric memory with a scratch of its own: writes, reads and reductions in peers' buffers, and rounds.
+    "pub Windows: all_reduce { memory: symmetric; split: 2; scratch: 3; let next = wrap(rank + 1, ranks); let prev = wrap(rank - 1, ranks);
+        copy_in { scratch[0..2] = input; output = input; }
+        pre_sync { signal prev; signal next; wait next; wait prev; }
+        move { next.output[1] = scratch[1]; next.output[0] += input[0]; scratch[2] = prev.input[1]; scratch[0] += next.output[0];
+               output[1] = prev.scratch[2]; next.scratch[1] = output[1]; }
+        post_sync { signal prev; signal next; wait next; wait prev; }
+    }",
     // Counts by pair, relayed through the rank behind.
     "pub Relay: all_to_all_v { scratch: 2 * ranks; let next = wrap(rank + 1, ranks); let prev = wrap(rank - 1, ranks);
         copy_in { for to in 0..ranks { scratch[to] = input[to]; } }
@@ -144,7 +152,7 @@ fn refused(spec: SpecBuf) -> String {
 
 #[test]
 fn what_is_refused() {
-    let mut symmetric = parse("pub P: all_gather { copy_out { output[rank] = input; } }");
+    let mut symmetric = parse("pub P: broadcast { copy_out { output = input; } }");
     symmetric.symmetric = true;
     insta::assert_snapshot!([
         refused(symmetric),

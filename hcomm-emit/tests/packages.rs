@@ -39,16 +39,20 @@ fn write(folder: &Path, spec: &Spec<'_>, options: &Options) -> Vec<String> {
     sources
 }
 
-fn flags(kernel: &str) -> Vec<String> {
+fn flags(spec: &Spec<'_>, product: Product) -> Vec<String> {
     let mut flags = headers();
     flags.extend(["inc", "common", "op_host", "op_kernel_aicpu", "."].map(|folder| format!("-I{folder}")));
-    flags.extend([format!("-DFAKE_KERNEL={kernel}"), "-DHCOMM_OP_VENDOR=\"cust\"".to_owned()]);
+    flags.extend([format!("-DFAKE_KERNEL=HcommOp{}", spec.name), "-DHCOMM_OP_VENDOR=\"cust\"".to_owned()]);
+    let protocol = if product == Product::A950 { "UB_CTP" } else { "HCCS" };
+    flags.push(format!("-DFAKE_PROTOCOL=COMM_PROTOCOL_{protocol}"));
+    flags.push(format!("-DFAKE_WINDOWS={}", u8::from(spec.headers.symmetric)));
     flags
 }
 
 /// A package with the interface that prints, as a program.
-fn driver(spec: &Spec<'static>, options: &Options) -> PathBuf {
-    let folder = support::folder(&format!("package_{}{}", spec.snake, if options.fuse { "_fused" } else { "" }));
+fn driver(spec: &Spec<'_>, options: &Options) -> PathBuf {
+    let fused = if options.fuse { "_fused" } else { "" };
+    let folder = support::folder(&format!("package_{}_{}{fused}", spec.snake, options.product));
     let mut files = write(&folder, spec, options);
     let mut objects = files.clone();
     for (name, text) in [
@@ -62,7 +66,7 @@ fn driver(spec: &Spec<'static>, options: &Options) -> PathBuf {
             objects.push(name.into());
         }
     }
-    support::compile(&folder, &files, &flags(&format!("HcommOp{}", spec.name)));
+    support::compile(&folder, &files, &flags(spec, options.product));
     // The test program has a `main` of its own.
     objects.retain(|file| file != "testcase/main.cc");
     let objects: Vec<String> = objects.iter().map(|file| format!("{file}.o")).collect();
@@ -72,9 +76,9 @@ fn driver(spec: &Spec<'static>, options: &Options) -> PathBuf {
 }
 
 /// What the kernel queues is the program, between the start and the finish, and what the host acquires is what was counted.
-fn compare(name: &str, fused: bool) {
-    let spec = library(name);
-    let driver = driver(spec, &Options { engine: Engine::AiCpu, product: Product::A950, fuse: fused, tuner: None });
+fn compare(spec: &Spec<'_>, product: Product, fused: bool) {
+    let name = spec.snake;
+    let driver = driver(spec, &Options { engine: Engine::AiCpu, product, fuse: fused, tuner: None });
     let layouts: Vec<Layout> = match spec.headers.verify {
         Verify::Ranks(..) => [2, 3, 8].into_iter().filter_map(Layout::flat).collect(),
         Verify::Layouts(layouts) => layouts.iter().take(5).copied().collect(),
@@ -122,7 +126,10 @@ fn compare(name: &str, fused: bool) {
         }
         // Threads, their context, two more contexts and, if there are peers, channels: acquired once, by the first call.
         let channels = if need.channels > 0 { need.notify_num_per_channel.max(3) } else { 0 };
-        let once = if need.channels > 0 { 5 } else { 4 };
+        let mut once = if need.channels > 0 { 5 } else { 4 };
+        if spec.headers.symmetric && product == Product::A950 && need.channels > 0 {
+            once += 1; // how the channels were described: they are acquired again, so that peers learn of windows
+        }
         let resources = format!(
             "resources {} {} {} {channels} {once}\n",
             need.threads,
@@ -136,12 +143,32 @@ fn compare(name: &str, fused: bool) {
 
 #[test]
 fn hierarchical_all_to_all_v() {
-    compare("hierarchical_all_to_all_v", false);
+    compare(library("hierarchical_all_to_all_v"), Product::A950, false);
 }
 
 #[test]
 fn writes_with_notify() {
-    compare("nhr_reduce_scatter", true);
+    compare(library("nhr_reduce_scatter"), Product::A950, true);
+}
+
+#[test]
+fn symmetric_windows() {
+    compare(library("zero_copy_mesh_all_gather"), Product::A950, true);
+}
+
+/// Windows and a scratch of its own: the HCCL buffer is asked for, and there are rounds.
+#[test]
+fn symmetric_windows_and_scratch() {
+    let source = "pub WindowsAndScratch: all_reduce { memory: symmetric; split: 2; scratch: 3;
+        let next = wrap(rank + 1, ranks); let prev = wrap(rank - 1, ranks);
+        copy_in { scratch[0..2] = input; output = input; }
+        pre_sync { signal prev.a; signal next.b; wait next.a; wait prev.b; }
+        move { next.output[0] += input[0]; scratch[2] = prev.input[1]; output[1] += prev.scratch[1]; }
+        post_sync { signal prev.c; signal next.d; wait next.c; wait prev.d; }
+    }";
+    let tokens: proc_macro2::TokenStream = source.parse().unwrap();
+    let bufs = hcomm_lang::parse(tokens, "a/test.rs").unwrap();
+    bufs[0].spec.with_spec(|spec| compare(spec, Product::A3, false));
 }
 
 #[test]
@@ -165,6 +192,16 @@ fn more_packages() {
         "pairwise_batch_send_recv",
         "ahc_all_gather",
     ] {
-        compare(name, false);
+        compare(library(name), Product::A950, false);
+    }
+    // On A3 buffers that are not registered are not found, on the 950 they have no window.
+    for name in [
+        "zero_copy_mesh_all_reduce",
+        "zero_copy_mesh_all_to_all",
+        "zero_copy_mesh_reduce_scatter",
+        "zero_copy_ring_all_gather",
+    ] {
+        compare(library(name), Product::A3, false);
+        compare(library(name), Product::A950, false);
     }
 }

@@ -15,7 +15,7 @@ uint64_t RoundUp(uint64_t value, uint64_t unit)
 
 } // namespace
 
-bool Chunks::Prepare(const Problem &problem, uint64_t split, uint64_t cells)
+bool Chunks::Prepare(const Problem &problem, uint64_t split, uint64_t cells, bool hasWindows)
 {
     problem_ = &problem;
     split_ = split;
@@ -24,7 +24,9 @@ bool Chunks::Prepare(const Problem &problem, uint64_t split, uint64_t cells)
     classes_ = split * (by == CountsBy::ALL ? 1 : ranks) * (by == CountsBy::PAIR ? ranks : 1);
 
     uint64_t piece = MAX_TRANSFER;
-    if (cells != 0) {
+    if (cells == 0 && hasWindows) {
+        piece = std::max(piece, problem.counts.largest * problem.element);
+    } else if (cells != 0) {
         const uint64_t cell = problem.hcclBuffer / cells / ALIGN * ALIGN;
         if (cell == 0) {
             return false;
@@ -100,21 +102,19 @@ uint64_t Chunks::Offset(Buffer buffer, uint64_t chunk, uint64_t lengthClass) con
 
 void Segments::Add(const Segment &chunk)
 {
-    if (!cut_ && !all_.empty()) {
-        Segment &last = all_.back();
-        if (last.len < MAX_TRANSFER && last.dst + last.len == chunk.dst && last.src + last.len == chunk.src) {
-            last.len += chunk.len;
-            Segment rest = last;
-            while (rest.len > MAX_TRANSFER) {
-                all_.back().len = MAX_TRANSFER;
-                rest = {rest.dst + MAX_TRANSFER, rest.src + MAX_TRANSFER, rest.len - MAX_TRANSFER};
-                all_.push_back(rest);
-            }
-            return;
-        }
-    }
+    const bool follows = !cut_ && !all_.empty() && all_.back().len < MAX_TRANSFER &&
+                         all_.back().dst + all_.back().len == chunk.dst && all_.back().src + all_.back().len == chunk.src;
     cut_ = false;
-    all_.push_back(chunk);
+    if (follows) {
+        all_.back().len += chunk.len;
+    } else {
+        all_.push_back(chunk);
+    }
+    while (all_.back().len > MAX_TRANSFER) {
+        const Segment last = all_.back();
+        all_.back().len = MAX_TRANSFER;
+        all_.push_back({last.dst + MAX_TRANSFER, last.src + MAX_TRANSFER, last.len - MAX_TRANSFER});
+    }
 }
 
 } // namespace hcomm_op

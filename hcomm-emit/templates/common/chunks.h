@@ -1,6 +1,7 @@
 /// From chunks to bytes: how a slot is cut into rounds and chunks, and where a chunk lies.
 ///
 /// - A slot is cut into rounds, so that all cells of scratch fit the HCCL buffer and no transfer is longer than 256 MB.
+///   With symmetric windows and no scratch there is one round of everything, as nothing is staged.
 /// - The piece of a slot that a round works on is cut into `split` chunks. All have the same length but the last ones,
 ///   which take the rest and may be empty. Boundaries are multiples of 128 bytes where chunks are that large.
 /// - A cell of scratch has room for the longest chunk of the round, rounded up to 128 bytes.
@@ -26,7 +27,7 @@ struct Segment {
 class Chunks {
 public:
     /// Cuts for `split` chunks a slot and `cells` cells of scratch. False if the HCCL buffer is too small.
-    bool Prepare(const Problem &problem, uint64_t split, uint64_t cells);
+    bool Prepare(const Problem &problem, uint64_t split, uint64_t cells, bool hasWindows = false);
 
     uint64_t Rounds() const
     {
@@ -64,7 +65,7 @@ private:
     uint64_t cell_ = 0;
 };
 
-/// Collects the segments of a transfer: chunks that follow one another at both ends become one.
+/// Collects the segments of a transfer: chunks that follow one another at both ends become one, of 256 MB at most.
 class Segments {
 public:
     void Add(const Segment &chunk);

@@ -18,6 +18,11 @@ struct OpParam {
     uint64_t contextWords;
     uint64_t input;
     uint64_t output;
+@WINDOWS@    /// The windows that the two lie in, and where in them. Handles are for the device alone.
+@WINDOWS@    uint64_t inputWindow;
+@WINDOWS@    uint64_t inputOffset;
+@WINDOWS@    uint64_t outputWindow;
+@WINDOWS@    uint64_t outputOffset;
     uint64_t hostThread; ///< the thread of the user's stream, as the device knows it
     uint64_t largestCount;
     uint64_t numCounts;
@@ -35,7 +40,8 @@ struct OpParam {
 struct Link {
     uint32_t peer;
     uint64_t channel;
-    uint64_t buffer; ///< the peer's HCCL buffer, where this rank sees it
+@STAGED@    uint64_t buffer; ///< the peer's HCCL buffer, where this rank sees it
+@UNSTAGED@    uint64_t buffer; ///< none: peers reach each other's windows
 };
 
 /// What stays from call to call.

@@ -41,7 +41,7 @@ bool Schedule::Prepare(Queue &queue)
         Fail("the number of chunks a slot", split_);
     } else if (Ok() && (cells_ < 0 || cells_ > MAX_CHUNKS)) {
         Fail("the number of cells of scratch", cells_);
-    } else if (Ok() && !chunks_.Prepare(problem_, split_, cells_)) {
+    } else if (Ok() && !chunks_.Prepare(problem_, split_, cells_, HasWindows())) {
         Fail("the HCCL buffer is too small: cells of 128 bytes", cells_);
     }
     held_.assign(Ok() ? cells_ : 0, 0);

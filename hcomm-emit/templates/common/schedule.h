@@ -96,6 +96,11 @@ protected:
     /// Chunks a slot, and cells of scratch.
     virtual int64_t Split() = 0;
     virtual int64_t Cells() = 0;
+    /// Whether input and output are in symmetric windows, where peers reach them.
+    virtual bool HasWindows() const
+    {
+        return false;
+    }
 
     int64_t Rank() const
     {

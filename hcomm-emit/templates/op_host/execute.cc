@@ -18,6 +18,7 @@
 #include "operator.h"
 #include "reduction.h"
 #include "topology.h"
+@WINDOWS@#include "windows.h"
 
 namespace hcomm_op {
 namespace {
@@ -100,7 +101,8 @@ HcclResult AcquireThreads(HcclComm comm, const Needs &needs, Context &context, H
     return HCCL_SUCCESS;
 }
 
-HcclResult AcquireChannels(HcclComm comm, const Needs &needs, Context &context)
+@TELLS@HcclResult AcquireChannels(HcclComm comm, const std::string &tag, const Needs &needs, Context &context)
+@ONCE@HcclResult AcquireChannels(HcclComm comm, const Needs &needs, Context &context)
 {
     if (needs.peers.empty()) {
         return HCCL_SUCCESS;
@@ -115,18 +117,20 @@ HcclResult AcquireChannels(HcclComm comm, const Needs &needs, Context &context)
     std::vector<ChannelHandle> channels(descriptions.size(), 0);
     HCOMM_OP_CHECK(HcclChannelAcquire(
         comm, ENGINE, descriptions.data(), static_cast<uint32_t>(descriptions.size()), channels.data()));
+@TELLS@    HCOMM_OP_CHECK(KeepDescriptions(comm, tag, descriptions));
     at = 0;
     for (uint32_t peer : needs.peers) {
-        void *buffer = nullptr;
-        uint64_t size = 0;
-        HCOMM_OP_CHECK(HcclChannelGetHcclBuffer(comm, channels[at], &buffer, &size));
-        if (size != context.hcclBufferSize) {
-            HCOMM_OP_ERROR("the HCCL buffer of rank %u has %llu bytes, that of rank %u has %llu: all must be alike",
-                peer, static_cast<unsigned long long>(size), context.rank,
-                static_cast<unsigned long long>(context.hcclBufferSize));
-            return HCCL_E_PARA;
-        }
-        context.links.push_back({peer, channels[at++], reinterpret_cast<uintptr_t>(buffer)});
+@STAGED@        void *buffer = nullptr;
+@STAGED@        uint64_t size = 0;
+@STAGED@        HCOMM_OP_CHECK(HcclChannelGetHcclBuffer(comm, channels[at], &buffer, &size));
+@STAGED@        if (size != context.hcclBufferSize) {
+@STAGED@            HCOMM_OP_ERROR("the HCCL buffer of rank %u has %llu bytes, that of rank %u has %llu: all must be alike",
+@STAGED@                peer, static_cast<unsigned long long>(size), context.rank,
+@STAGED@                static_cast<unsigned long long>(context.hcclBufferSize));
+@STAGED@            return HCCL_E_PARA;
+@STAGED@        }
+@STAGED@        context.links.push_back({peer, channels[at++], reinterpret_cast<uintptr_t>(buffer)});
+@UNSTAGED@        context.links.push_back({peer, channels[at++], 0});
     }
     return HCCL_SUCCESS;
 }
@@ -162,10 +166,10 @@ HcclResult MakeContext(HcclComm comm, const std::string &tag, Problem &problem, 
     context.src = problem.src;
     context.dst = problem.dst;
     context.layout = problem.layout;
-    void *buffer = nullptr;
-    HCOMM_OP_CHECK(HcclGetHcclBuffer(comm, &buffer, &context.hcclBufferSize));
-    context.hcclBuffer = reinterpret_cast<uintptr_t>(buffer);
-    problem.hcclBuffer = context.hcclBufferSize;
+@STAGED@    void *buffer = nullptr;
+@STAGED@    HCOMM_OP_CHECK(HcclGetHcclBuffer(comm, &buffer, &context.hcclBufferSize));
+@STAGED@    context.hcclBuffer = reinterpret_cast<uintptr_t>(buffer);
+@STAGED@    problem.hcclBuffer = context.hcclBufferSize;
 
     // The schedule itself says what it needs, and whether it has a fault here.
     Needs needs;
@@ -180,7 +184,8 @@ HcclResult MakeContext(HcclComm comm, const std::string &tag, Problem &problem, 
     host.reducesRemotely = needs.reducesRemotely ? 1 : 0;
     host.reducesInPar = needs.reducesInPar ? 1 : 0;
     HCOMM_OP_CHECK(AcquireThreads(comm, needs, context, host));
-    HCOMM_OP_CHECK(AcquireChannels(comm, needs, context));
+@TELLS@    HCOMM_OP_CHECK(AcquireChannels(comm, tag, needs, context));
+@ONCE@    HCOMM_OP_CHECK(AcquireChannels(comm, needs, context));
     return StoreContexts(comm, tag, context, host);
 }
 
@@ -238,11 +243,19 @@ HcclResult Execute(const Call &call, HcclComm comm, aclrtStream stream)
     if (MOVES_DATA && call.counts.largest == 0) {
         return HCCL_SUCCESS;
     }
+@WINDOWS@    // With every call: the buffers may be others, or not be registered any more.
+@WINDOWS@    const uint64_t slot = call.counts.largest * problem.element;
+@WINDOWS@    Window input;
+@WINDOWS@    Window output;
+@WINDOWS@    HCOMM_OP_CHECK(FindWindow(comm, "input", call.input, problem.inputSlots * slot, input));
+@WINDOWS@    HCOMM_OP_CHECK(FindWindow(comm, "output", call.output, problem.outputSlots * slot, output));
     const std::string tag = ContextTag(call);
     HostContext host{};
     if (FindContext(comm, tag, host) != HCCL_SUCCESS) {
         HCOMM_OP_CHECK(LayoutOf(comm, problem.rank, ranks, problem.layout));
         HCOMM_OP_CHECK(MakeContext(comm, tag, problem, host));
+@TELLS@    } else {
+@TELLS@        HCOMM_OP_CHECK(TellWindows(comm, tag));
     }
     HCOMM_OP_CHECK(CheckReduction(call, host));
 
@@ -260,6 +273,10 @@ HcclResult Execute(const Call &call, HcclComm comm, aclrtStream stream)
     param.contextWords = host.deviceWords;
     param.input = call.input;
     param.output = call.output;
+@WINDOWS@    param.inputWindow = input.handle;
+@WINDOWS@    param.inputOffset = input.offset;
+@WINDOWS@    param.outputWindow = output.handle;
+@WINDOWS@    param.outputOffset = output.offset;
     param.hostThread = streamOnDevice;
     param.dataType = call.dataType;
     param.reduceOp = call.reduceOp;

@@ -1,6 +1,7 @@
 #include "hcomm_queue.h"
 
 #include "data_type.h"
+@WINDOWS@#include "hccl/hccl_sym_win.h"
 #include "hcomm/hcomm_primitives_expt.h"
 #include "operator.h"
 #include "reduction.h"
@@ -14,7 +15,10 @@ HcommQueue::HcommQueue(const Context &context, const OpParam &param)
       dataType_(static_cast<HcommDataType>(param.dataType)),
       reduceOp_(static_cast<HcommReduceOp>(param.reduceOp)),
       kept_(context.threads.size()),
-      links_(context.layout.Ranks(), nullptr)
+@PLAIN@      links_(context.layout.Ranks(), nullptr)
+@WINDOWS@      links_(context.layout.Ranks(), nullptr),
+@WINDOWS@      inputs_(context.layout.Ranks(), 0),
+@WINDOWS@      outputs_(context.layout.Ranks(), 0)
 {
     for (const Link &link : context.links) {
         if (link.peer < links_.size()) {
@@ -89,20 +93,37 @@ void HcommQueue::ChannelWait(uint32_t thread, uint32_t peer, uint32_t notify)
     }
 }
 
-char *HcommQueue::Address(const Transfer &transfer, const Link *link, bool dst, uint64_t offset) const
+@WINDOWS@uint64_t HcommQueue::PeerAddress(std::vector<uint64_t> &known, uint64_t window, uint64_t offset, uint32_t peer)
+@WINDOWS@{
+@WINDOWS@    if (known[peer] == 0) {
+@WINDOWS@        void *address = nullptr;
+@WINDOWS@        Check(HcclSymWinGetPeerPointer(
+@WINDOWS@            reinterpret_cast<HcclCommSymWindow>(static_cast<uintptr_t>(window)), offset, peer, &address));
+@WINDOWS@        good_ = good_ && address != nullptr;
+@WINDOWS@        known[peer] = reinterpret_cast<uintptr_t>(address);
+@WINDOWS@    }
+@WINDOWS@    return known[peer];
+@WINDOWS@}
+@WINDOWS@
+@PLAIN@char *HcommQueue::Address(const Transfer &transfer, const Link *link, bool dst, uint64_t offset) const
+@WINDOWS@char *HcommQueue::Address(const Transfer &transfer, const Link *link, bool dst, uint64_t offset)
 {
     const bool writes = transfer.kind == Kind::WRITE || transfer.kind == Kind::WRITE_REDUCE;
+@WINDOWS@    const bool remote = link != nullptr && writes == dst;
     uint64_t base = 0;
     switch (dst ? transfer.dst : transfer.src) {
         case Buffer::INPUT:
-            base = param_.input;
+@PLAIN@            base = param_.input;
+@WINDOWS@            base = remote ? PeerAddress(inputs_, param_.inputWindow, param_.inputOffset, transfer.peer) : param_.input;
             break;
         case Buffer::OUTPUT:
-            base = param_.output;
+@PLAIN@            base = param_.output;
+@WINDOWS@            base = remote ? PeerAddress(outputs_, param_.outputWindow, param_.outputOffset, transfer.peer) : param_.output;
             break;
         default:
             // A peer's memory is its HCCL buffer, where its channel shows it.
-            base = link != nullptr && writes == dst ? link->buffer : context_.hcclBuffer;
+@PLAIN@            base = link != nullptr && writes == dst ? link->buffer : context_.hcclBuffer;
+@WINDOWS@            base = remote ? link->buffer : context_.hcclBuffer;
             break;
     }
     return reinterpret_cast<char *>(static_cast<uintptr_t>(base + offset));
@@ -118,6 +139,9 @@ void HcommQueue::Move(uint32_t thread, const Transfer &transfer, const std::vect
     for (const Segment &segment : segments) {
         char *dst = Address(transfer, link, true, segment.dst);
         const char *src = Address(transfer, link, false, segment.src);
+@WINDOWS@        if (!good_) {
+@WINDOWS@            return; // a peer's window is not known: nothing may go there
+@WINDOWS@        }
         Flush(thread);
         switch (transfer.kind) {
             case Kind::COPY:

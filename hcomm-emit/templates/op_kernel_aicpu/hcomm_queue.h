@@ -40,7 +40,10 @@ private:
     void Flush(uint32_t thread);
     void Local(uint32_t thread, bool reduce, void *dst, const void *src, uint64_t len);
     void Reduce(uint32_t thread, void *dst, const void *src, uint64_t len);
-    char *Address(const Transfer &transfer, const Link *link, bool dst, uint64_t offset) const;
+@WINDOWS@    /// Where a peer has the buffer of that window: asked for once.
+@WINDOWS@    uint64_t PeerAddress(std::vector<uint64_t> &known, uint64_t window, uint64_t offset, uint32_t peer);
+@WINDOWS@    char *Address(const Transfer &transfer, const Link *link, bool dst, uint64_t offset);
+@PLAIN@    char *Address(const Transfer &transfer, const Link *link, bool dst, uint64_t offset) const;
 
     const Context &context_;
     const OpParam &param_;
@@ -49,6 +52,8 @@ private:
     HcommReduceOp reduceOp_;
     std::vector<Kept> kept_;
     std::vector<const Link *> links_; ///< by rank
+@WINDOWS@    std::vector<uint64_t> inputs_;    ///< of peers, by rank; 0 where it was not asked for
+@WINDOWS@    std::vector<uint64_t> outputs_;
     bool good_ = true;
 };
 

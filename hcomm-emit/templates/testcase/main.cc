@@ -83,6 +83,51 @@ bool g_short = false;
         }                                                                          \
     } while (0)
 
+@WINDOWS@/// Memory that is registered as a part of a symmetric window.
+@WINDOWS@struct WindowMemory {
+@WINDOWS@    void *address = nullptr;
+@MAPPED@    aclrtDrvMemHandle physical = nullptr;
+@WINDOWS@    HcclCommSymWindow window = nullptr;
+@WINDOWS@};
+@WINDOWS@
+@WINDOWS@/// Device memory, registered by all ranks. 0 if it worked.
+@WINDOWS@int Make(const Case &c, uint64_t bytes, WindowMemory &memory)
+@WINDOWS@{
+@WINDOWS@    const auto make = [&] {
+@TELLS@        CHECK(aclrtMalloc(&memory.address, bytes, ACL_MEM_MALLOC_HUGE_FIRST));
+@MAPPED@        // Reserved addresses, with physical memory behind them.
+@MAPPED@        aclrtPhysicalMemProp properties;
+@MAPPED@        std::memset(&properties, 0, sizeof(properties));
+@MAPPED@        properties.handleType = ACL_MEM_HANDLE_TYPE_NONE;
+@MAPPED@        properties.allocationType = ACL_MEM_ALLOCATION_TYPE_PINNED;
+@MAPPED@        properties.memAttr = ACL_HBM_MEM_HUGE;
+@MAPPED@        properties.location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
+@MAPPED@        properties.location.id = c.rank;
+@MAPPED@        size_t unit = 0;
+@MAPPED@        CHECK(aclrtMemGetAllocationGranularity(&properties, ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED, &unit));
+@MAPPED@        const size_t size = (bytes + unit - 1) / unit * unit;
+@MAPPED@        CHECK(aclrtReserveMemAddress(&memory.address, size, 0, nullptr, 1));
+@MAPPED@        CHECK(aclrtMallocPhysical(&memory.physical, size, &properties, 0));
+@MAPPED@        CHECK(aclrtMapMem(memory.address, size, 0, memory.physical, 0));
+@WINDOWS@        CHECK(HcclCommSymWinRegister(c.comm, memory.address, bytes, &memory.window, 1));
+@WINDOWS@        return true;
+@WINDOWS@    };
+@WINDOWS@    return make() ? 0 : 1;
+@WINDOWS@}
+@WINDOWS@
+@WINDOWS@int Free(const WindowMemory &memory)
+@WINDOWS@{
+@WINDOWS@    const auto free = [&] {
+@WINDOWS@        CHECK(HcclCommSymWinDeregister(memory.window));
+@TELLS@        CHECK(aclrtFree(memory.address));
+@MAPPED@        CHECK(aclrtUnmapMem(memory.address));
+@MAPPED@        CHECK(aclrtFreePhysical(memory.physical));
+@MAPPED@        CHECK(aclrtReleaseMemAddress(memory.address));
+@WINDOWS@        return true;
+@WINDOWS@    };
+@WINDOWS@    return free() ? 0 : 1;
+@WINDOWS@}
+@WINDOWS@
 bool RunCase(const Case &c)
 {
     const uint64_t element = ElementSize(c.type);
@@ -101,10 +146,17 @@ bool RunCase(const Case &c)
     if (IN_PLACE_ONLY) {
         std::copy_n(input.begin(), InputElements(c) * element, output.begin());
     }
-    void *send = nullptr;
-    void *recv = nullptr;
-    CHECK(aclrtMalloc(&send, input.size(), ACL_MEM_MALLOC_HUGE_FIRST));
-    CHECK(aclrtMalloc(&recv, output.size(), ACL_MEM_MALLOC_HUGE_FIRST));
+@PLAIN@    void *send = nullptr;
+@PLAIN@    void *recv = nullptr;
+@PLAIN@    CHECK(aclrtMalloc(&send, input.size(), ACL_MEM_MALLOC_HUGE_FIRST));
+@PLAIN@    CHECK(aclrtMalloc(&recv, output.size(), ACL_MEM_MALLOC_HUGE_FIRST));
+@WINDOWS@    // New windows with every case: the operator finds them each time.
+@WINDOWS@    WindowMemory sendMemory;
+@WINDOWS@    WindowMemory recvMemory;
+@WINDOWS@    CHECK(Make(c, input.size(), sendMemory));
+@WINDOWS@    CHECK(Make(c, output.size(), recvMemory));
+@WINDOWS@    void *send = sendMemory.address;
+@WINDOWS@    void *recv = recvMemory.address;
     CHECK(aclrtMemcpy(send, input.size(), input.data(), input.size(), ACL_MEMCPY_HOST_TO_DEVICE));
     bool good = true;
     // The second call finds the resources of the first.
@@ -122,10 +174,31 @@ bool RunCase(const Case &c)
             good = false;
         }
     }
-    CHECK(aclrtFree(send));
-    CHECK(aclrtFree(recv));
+@PLAIN@    CHECK(aclrtFree(send));
+@PLAIN@    CHECK(aclrtFree(recv));
+@WINDOWS@    CHECK(Free(recvMemory));
+@WINDOWS@    CHECK(Free(sendMemory));
     return good;
 }
+@WINDOWS@
+@WINDOWS@/// A call with a buffer that is in no window has to be refused, whichever it is.
+@WINDOWS@bool RunRefused(Case c)
+@WINDOWS@{
+@WINDOWS@    c.type = HCCL_DATA_TYPE_FP32;
+@WINDOWS@    c.count = 10;
+@WINDOWS@    const uint64_t bytes = std::max(InputElements(c), OutputElements(c)) * ElementSize(c.type);
+@WINDOWS@    WindowMemory memory;
+@WINDOWS@    CHECK(Make(c, bytes, memory));
+@WINDOWS@    void *other = nullptr;
+@WINDOWS@    CHECK(aclrtMalloc(&other, bytes, ACL_MEM_MALLOC_HUGE_FIRST));
+@WINDOWS@    const bool good = Call(c, memory.address, other) == HCCL_E_PARA && Call(c, other, memory.address) == HCCL_E_PARA;
+@WINDOWS@    if (!good) {
+@WINDOWS@        std::printf("rank %u: a buffer in no symmetric window was taken\n", c.rank);
+@WINDOWS@    }
+@WINDOWS@    CHECK(aclrtFree(other));
+@WINDOWS@    CHECK(Free(memory));
+@WINDOWS@    return good;
+@WINDOWS@}
 
 bool RunRank(uint32_t rank, uint32_t ranks, const HcclRootInfo &root)
 {
@@ -159,6 +232,7 @@ bool RunRank(uint32_t rank, uint32_t ranks, const HcclRootInfo &root)
             }
         }
     }
+@WINDOWS@    good = RunRefused(c) && good;
     if (ranks <= 4 && !g_short) { // several rounds, if the HCCL buffer is as small as the tests make it
         c.count = 300007;
         good = RunCase(c) && good;

@@ -14,6 +14,7 @@
 #include "hccl/hccl_rank_graph.h"
 #include "hccl/hccl_res.h"
 #include "hccl/hccl_res_expt.h"
+#include "hccl/hccl_sym_win.h"
 #include "hcomm/hcomm_primitives_expt.h"
 #include "hcomm_primitives.h"
 #include "op_param.h"
@@ -28,6 +29,10 @@ constexpr uint64_t THREAD_ON_HOST = 0x2000;
 constexpr uint64_t STREAM = 0x3000;
 constexpr uint64_t STREAM_ON_DEVICE = 0x4000;
 constexpr uint64_t CHANNEL = 0x100000;
+/// The first window's handle, not an address; where the buffers lie in the windows.
+constexpr uint64_t WINDOW = 0x77;
+constexpr uint64_t OFFSETS[] = {4096, 640};
+constexpr bool IS_950 = FAKE_PROTOCOL == COMM_PROTOCOL_UB_CTP;
 
 FakeRank g_rank;
 uint32_t g_threads = 0;
@@ -43,6 +48,8 @@ bool g_hasComm = false;
 std::string g_state; // of the handshake: "", "started", "launched"
 uint32_t g_acquired = 0;
 uint32_t g_timeout = 0;
+uint64_t g_windows = WINDOW; // the input's, and one more is the output's
+uint64_t g_known = 0;        // what g_windows was when peers were told
 
 void Fault(const char *what)
 {
@@ -81,7 +88,14 @@ std::string Place(const void *address, int64_t peer)
             const uint64_t offset = at - bases[buffer];
             Expect(buffer != 2 || offset < g_rank.hcclBuffer, "an address behind the HCCL buffer");
             Expect(buffer == 2 || peer < 0, "a peer's user buffer");
+            Expect(buffer != 2 || g_rank.hasBuffer, "the HCCL buffer of a program without scratch");
             return std::to_string(buffer) + " " + std::to_string(offset);
+        }
+    }
+    for (uint64_t buffer = 0; FAKE_WINDOWS && peer >= 0 && buffer < 2; ++buffer) {
+        const uint64_t base = FAKE_PEER_WINDOW + ((2 * static_cast<uint64_t>(peer) + buffer) << 40);
+        if (at >= base && at < base + (uint64_t{1} << 40)) {
+            return std::to_string(buffer) + " " + std::to_string(at - base);
         }
     }
     return "nowhere " + std::to_string(at);
@@ -126,6 +140,35 @@ void FakeReset(const FakeRank &rank)
     g_channels.clear();
     g_contexts.clear();
     g_acquired = 0;
+    g_known = 0;
+}
+
+void FakeRegister()
+{
+    g_windows += 2;
+}
+
+HcclResult HcclCommSymWinGet(HcclComm, void *ptr, size_t size, HcclCommSymWindow *window, size_t *offset)
+{
+    const uint64_t at = reinterpret_cast<uintptr_t>(ptr);
+    Expect(FAKE_WINDOWS && !g_inKernel && size > 0, "a search for a window");
+    if (at != FAKE_INPUT && at != FAKE_OUTPUT) {
+        *window = nullptr;
+        return IS_950 ? HCCL_SUCCESS : HCCL_E_NOT_FOUND;
+    }
+    *window = reinterpret_cast<HcclCommSymWindow>(at == FAKE_INPUT ? g_windows : g_windows + 1);
+    *offset = OFFSETS[at == FAKE_INPUT ? 0 : 1];
+    return HCCL_SUCCESS;
+}
+
+HcclResult HcclSymWinGetPeerPointer(HcclCommSymWindow window, size_t offset, uint32_t peer, void **ptr)
+{
+    const uint64_t buffer = reinterpret_cast<uintptr_t>(window) - g_windows;
+    Expect(g_inKernel && buffer < 2 && offset == OFFSETS[buffer < 2 ? buffer : 0], "a window of another call");
+    Expect(peer < g_rank.ranks && peer != g_rank.rank, "no peer of a window");
+    Expect(!IS_950 || (g_known == g_windows && g_channels.count(peer) == 1), "a window that the peer does not know of");
+    *ptr = reinterpret_cast<void *>(FAKE_PEER_WINDOW + ((2 * static_cast<uint64_t>(peer) + buffer) << 40));
+    return HCCL_SUCCESS;
 }
 
 void FakePrintResources()
@@ -157,6 +200,7 @@ HcclResult HcclGetCommName(HcclComm, char *name)
 
 HcclResult HcclGetHcclBuffer(HcclComm, void **buffer, uint64_t *size)
 {
+    g_rank.hasBuffer = true;
     *buffer = reinterpret_cast<void *>(FAKE_SCRATCH);
     *size = g_rank.hcclBuffer;
     return HCCL_SUCCESS;
@@ -237,18 +281,20 @@ HcclResult HcclEngineCtxDestroy(HcclComm, const char *tag, CommEngine engine)
 HcclResult HcclChannelAcquire(
     HcclComm, CommEngine engine, const HcclChannelDesc *descriptions, uint32_t number, ChannelHandle *channels)
 {
-    Expect(engine == COMM_ENGINE_AICPU_TS && number > 0 && g_channels.empty(), "channels");
+    const bool again = FAKE_WINDOWS && IS_950 && g_known != g_windows && g_channels.size() == number;
+    Expect(engine == COMM_ENGINE_AICPU_TS && number > 0 && (g_channels.empty() || again), "channels");
+    g_acquired += g_channels.empty() ? 1 : 0;
+    g_known = g_windows;
     for (uint32_t i = 0; i < number; ++i) {
         const HcclChannelDesc &description = descriptions[i];
         Expect(description.header.magicWord == HCCL_CHANNEL_MAGIC_WORD, "a description that was not initialised");
         Expect(description.remoteRank < g_rank.ranks && description.remoteRank != g_rank.rank, "no peer");
-        Expect(description.channelProtocol == COMM_PROTOCOL_UB_CTP, "a protocol");
+        Expect(description.channelProtocol == FAKE_PROTOCOL, "a protocol");
         Expect(description.localEndpoint.loc.device.devPhyId == g_rank.rank &&
                    description.remoteEndpoint.loc.device.devPhyId == description.remoteRank, "endpoints of another link");
         g_channels[description.remoteRank] = description.notifyNum;
         channels[i] = CHANNEL + description.remoteRank;
     }
-    ++g_acquired;
     return HCCL_SUCCESS;
 }
 
@@ -286,11 +332,11 @@ HcclResult HcclRankGraphGetLinks(
     g_links.clear();
     const bool sameNode = GroupOf(g_rank.nodes, from) == GroupOf(g_rank.nodes, to);
     if (layer == (sameNode ? 0U : 1U)) {
-        for (CommProtocol protocol : {COMM_PROTOCOL_ROCE, COMM_PROTOCOL_UB_CTP}) {
+        for (CommProtocol protocol : {COMM_PROTOCOL_ROCE, FAKE_PROTOCOL}) {
             CommLink link;
             (void)CommLinkInit(&link, 1);
             link.linkAttr.linkProtocol = protocol;
-            link.srcEndpointDesc.loc.device.devPhyId = protocol == COMM_PROTOCOL_UB_CTP ? from : 77;
+            link.srcEndpointDesc.loc.device.devPhyId = protocol == FAKE_PROTOCOL ? from : 77;
             link.dstEndpointDesc.loc.device.devPhyId = to;
             g_links.push_back(link);
         }

@@ -54,8 +54,19 @@ int main()
         FakeReset(rank);
         int token = 0;
         for (int i = 0; i < 2; ++i) {
+            FakeRegister();
             const HcclResult result = Execute(call, &token, &token);
             std::printf("%sdone %d\n", "", static_cast<int>(result));
+        }
+        for (uint64_t *buffer : {&call.input, &call.output}) {
+            if (FAKE_WINDOWS && call.counts.largest > 0) {
+                // One of the buffers is in no window.
+                const uint64_t registered = *buffer;
+                *buffer = FAKE_UNREGISTERED;
+                const HcclResult result = Execute(call, &token, &token);
+                *buffer = registered;
+                std::printf("%s", result == HCCL_E_PARA ? "" : "fault an unregistered buffer was taken\n");
+            }
         }
         FakePrintResources();
         std::printf("end\n");
