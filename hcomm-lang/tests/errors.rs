@@ -251,6 +251,7 @@ fn phases() {
             "move { at(1).buffer = scratch[0]; }",
             "move { scratch[0] = rank.scratch.scratch; }",
             "pre_sync { signal rank + 1; }",
+            "pre_sync { signal wrap(rank + 1, ranks); }",
             "pre_sync { signal 1; }",
             "pre_sync { signal true; }",
             "pre_sync { signal peers; }",

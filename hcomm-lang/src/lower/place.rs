@@ -109,9 +109,11 @@ impl Lower<'_> {
         {
             let message = format!("{}: a peer's `{}` cannot be reached, only its `scratch`", Code::H304, place.buffer);
             let help = if dst.peer.is_some() {
-                "write into its `scratch`, and let it copy out"
+                "write into its `scratch`, and let it copy out; or, if the buffers of the call are in symmetric windows, say \
+                 `memory: symmetric;`"
             } else {
-                "let it copy in to its `scratch` first, and read that"
+                "let it copy in to its `scratch` first, and read that; or, if the buffers of the call are in symmetric windows, \
+                 say `memory: symmetric;`"
             };
             self.errors.add(place.span, format_args!("{message}\nhelp: {help}"));
         } else if let Some(operator) = self.operator

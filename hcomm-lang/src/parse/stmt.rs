@@ -237,7 +237,9 @@ impl Parser<'_, '_> {
         let peer = self.peer()?;
         let notify = if self.eat(".").is_some() { Some(self.notify_name()?) } else { None };
         let span = start.to(self.previous());
-        if self.punctuation() != Some(";") && self.punctuation().is_some() {
+        let goes_on = self.punctuation() != Some(";") && self.punctuation().is_some();
+        // `signal wrap(rank + 1, ranks);`
+        if goes_on || self.opens(Delimiter::Parenthesis) {
             return Err(self.expected_help("`;`", help));
         }
         self.semicolon()?;
