@@ -1,7 +1,8 @@
-//! From spec to listing: `cargo bench -p hcomm`.
+//! From spec to listing: `cargo bench -p hcomm`. What the macro proves when it expands, as it is built for a dev build:
+//! `CARGO_PROFILE_BENCH_OPT_LEVEL=1 cargo bench -p hcomm --bench pipeline -- proves`.
 
 use divan::{Bencher, black_box};
-use hcomm::algos::{MeshAllGather, NhrAllGather, OneShotAllReduce, RingAllReduce};
+use hcomm::algos::{LIBRARY, MeshAllGather, NhrAllGather, OneShotAllReduce, RingAllReduce};
 use hcomm::graph::TaskGraph;
 use hcomm::instance::{Instance, instantiate};
 use hcomm::lower::aicpu::lower;
@@ -59,3 +60,10 @@ stage!(graph, instance, TaskGraph::new);
 stage!(lowers, instance, lower);
 stage!(lists, |case: &Case| lower(&instance(case)), |program: &hcomm::program::Program| program.to_string());
 stage!(json, |case: &Case| lower(&instance(case)), |program: &hcomm::program::Program| program.to_json());
+
+/// An algorithm, by its place in the library.
+#[divan::bench(args = LIBRARY.iter().map(|spec| spec.snake), sample_count = 5)]
+fn proves(bencher: Bencher, name: &str) {
+    let Some(spec) = LIBRARY.iter().find(|spec| spec.snake == name) else { return };
+    bencher.bench(|| hcomm::verify::verify(black_box(spec)));
+}
