@@ -238,6 +238,9 @@ HcclResult Execute(const Call &call, HcclComm comm, aclrtStream stream)
     if (MOVES_DATA && call.counts.largest == 0) {
         return HCCL_SUCCESS;
     }
+    // Before anything is queued: a start signal without a kernel would start the next call's too early.
+    aclrtFuncHandle kernel = nullptr;
+    HCOMM_OP_CHECK(KernelFunction(kernel));
     const std::string tag = ContextTag(call);
     HostContext host{};
     if (FindContext(comm, tag, host) != HCCL_SUCCESS) {
@@ -276,7 +279,7 @@ HcclResult Execute(const Call &call, HcclComm comm, aclrtStream stream)
 
     // On the user's stream: start the main thread, fill the queues, wait until the main thread is done.
     HCOMM_OP_CHECK(HcommThreadNotifyRecordOnThread(streamThread, host.mainThread, host.startNotify));
-    HCOMM_OP_CHECK(LaunchKernel(argument, timeouts.kernel, stream));
+    HCOMM_OP_CHECK(LaunchKernel(kernel, argument, timeouts.kernel, stream));
     HCOMM_OP_CHECK(HcommThreadNotifyWaitOnThread(streamThread, FINISHED, timeouts.host));
     return HCCL_SUCCESS;
 }
