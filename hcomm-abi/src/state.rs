@@ -42,9 +42,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The value of an environment variable as a type, or the default where it is not set.
 pub(crate) fn setting<T: std::str::FromStr>(name: &str, default: T) -> Result<T> {
     match std::env::var(name) {
-        Ok(text) => {
-            text.parse().map_err(|_| CommError::new(Code::Para, format!("the environment variable {name} is `{text}`")))
-        }
+        Ok(text) => text.trim().parse().map_err(|_| {
+            CommError::new(
+                Code::Para,
+                format!("the environment variable {name} is `{text}`, which is no number that it takes"),
+            )
+        }),
         Err(_) => Ok(default),
     }
 }
@@ -55,7 +58,14 @@ fn is_on(name: &str) -> bool {
 
 /// `8`, `2x4` (nodes of ranks) or `2x2x4` (pods of nodes of ranks).
 fn layout() -> Result<Layout> {
-    let wrong = |text: &str| CommError::new(Code::Para, format!("the environment variable HCOMM_DEVICES is `{text}`"));
+    let wrong = |text: &str| {
+        CommError::new(
+            Code::Para,
+            format!(
+                "the environment variable HCOMM_DEVICES is `{text}`: it is `8`, `2x4` (servers of ranks) or `2x2x4` (superpods of servers of ranks), of 1 to {MOST_DEVICES} ranks in all"
+            ),
+        )
+    };
     let text = std::env::var("HCOMM_DEVICES").unwrap_or_else(|_| "8".into());
     let numbers: Option<Vec<u32>> = text.split('x').map(|part| part.trim().parse().ok()).collect();
     let layout = match numbers.as_deref() {
@@ -76,7 +86,7 @@ impl State {
         })?;
         let scale: f64 = setting("HCOMM_TIMEOUT_SCALE", 1.0)?;
         let second = Duration::try_from_secs_f64(scale).ok().filter(|second| !second.is_zero()).ok_or_else(|| {
-            CommError::new(Code::Para, format!("the environment variable HCOMM_TIMEOUT_SCALE is {scale}"))
+            CommError::new(Code::Para, format!("the environment variable HCOMM_TIMEOUT_SCALE is {scale:e}: it is the length of a second, in seconds, of a nanosecond or more"))
         })?;
         let memory = Arc::new(RawMemory::new(DEVICE_MEMORY));
         let mut config = ClusterConfig::of_layout(product, layout()?).second(second).memory(memory.clone());

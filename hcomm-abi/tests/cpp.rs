@@ -17,6 +17,8 @@ fn built() -> Option<&'static PathBuf> {
         }
         let build = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cpp");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/cpp");
+        // What was configured in a folder that has moved since is of no use.
+        let _not_there = std::fs::remove_dir_all(&build);
         let mut configure = Command::new("cmake");
         // Compiled fast, as the programs run for no time.
         configure.arg("-S").arg(source).arg("-B").arg(&build).arg("-DCMAKE_BUILD_TYPE=Debug");
@@ -152,4 +154,21 @@ fn a_kernel_that_leaves_its_batch_open_is_told_so() {
     let text = String::from_utf8_lossy(&output.stderr);
     let words = "AI CPU kernel SendRecvExampleKernel returned inside the batch `send_recv`, whose tasks are lost";
     assert!(text.contains(words), "{text}");
+}
+
+/// A setting that is wrong is told with what would be right.
+#[test]
+fn wrong_settings_are_told() {
+    for (name, value, said) in [
+        ("HCOMM_DEVICES", "2x0", "is `2x0`: it is `8`, `2x4` (servers of ranks)"),
+        ("HCOMM_DEVICES", "2000", "of 1 to 1024 ranks in all"),
+        ("HCOMM_TIMEOUT_SCALE", "-1", "is -1e0: it is the length of a second"),
+        ("HCOMM_TIMEOUT_SCALE", "fast", "is `fast`, which is no number that it takes"),
+        ("HCCL_BUFFSIZE", "0", "the environment variable HCCL_BUFFSIZE is 0: it is 1 to 1048576 megabytes"),
+        ("HCCL_BUFFSIZE", "17592186044417", "it is 1 to 1048576 megabytes"),
+    ] {
+        let Some(output) = run("send_recv_test", &[("HCOMM_DEVICES", "2"), (name, value)]) else { return };
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && text.contains(said), "{name}={value}: {text}");
+    }
 }

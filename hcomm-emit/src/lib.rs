@@ -16,5 +16,5 @@ mod testcase;
 mod tree;
 
 pub use algorithm::{Class, EmitError, class};
-pub use package::{Options, Package, package};
+pub use package::{MARK, Options, Package, package};
 pub use runtime::SCHEDULE;

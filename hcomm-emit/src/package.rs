@@ -17,6 +17,9 @@ use crate::{entry, names, runtime, testcase, tree};
 /// The longest name of an algorithm: tags of contexts have room for it.
 const MAX_NAME: usize = 128;
 
+/// What the `README.md` of every package says, so that a folder is known to hold one.
+pub const MARK: &str = "It is emitted by hcomm from";
+
 /// What to emit.
 #[derive(Clone, Debug)]
 pub struct Options {

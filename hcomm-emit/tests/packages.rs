@@ -139,6 +139,10 @@ fn compare(spec: &Spec<'_>, product: Product, fused: bool) {
         assert_eq!(parts.next(), Some(resources.as_str()), "{what}");
     }
     assert_eq!(found.next(), Some(""));
+    // Where the kernel is not found, nothing is queued: a start signal that stays would start a later call too early.
+    let first = input.lines().next().unwrap();
+    let output = support::run_with(Command::new(driver).env("FAKE_NO_KERNEL", "1"), &format!("{first}\n"));
+    assert_eq!(output, "done 10\ndone 10\nresources 0 0 0 0 0\nend\n");
 }
 
 #[test]

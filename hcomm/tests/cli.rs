@@ -672,4 +672,11 @@ fn emit() {
     assert!(said.starts_with(&format!("nhr_all_gather: {files} files in ")), "{said}");
     insta::assert_snapshot!(refused("emit mesh_all_gather --product a2 --fuse --out target/nowhere"));
     assert!(refused("emit mesh_all_gather --out Cargo.toml").contains("exit status 2"));
+    // A package takes the place of another one, and of nothing else.
+    assert!(text(&line.replace("nhr_", "mesh_")).starts_with("mesh_all_gather: "));
+    let own = out.join("README.md");
+    std::fs::write(&own, "my project").unwrap();
+    let said = refused(&line);
+    assert!(said.contains("give --out a folder that is new or empty"), "{said}");
+    assert_eq!(std::fs::read_to_string(&own).unwrap(), "my project");
 }

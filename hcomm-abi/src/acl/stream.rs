@@ -130,9 +130,12 @@ c_functions! {
         Ok(())
     }
 
-    acl aclrtSetStreamFailureMode(stream: *mut c_void, _mode: u64) {
+    acl aclrtSetStreamFailureMode(stream: *mut c_void, mode: u64) {
         let state = state()?;
         state.cluster.device_of(handle(state, stream)?)?;
+        if mode != 0 {
+            crate::log::warn("aclrtSetStreamFailureMode", "a stream goes on after a failed task here, whatever its mode");
+        }
         Ok(())
     }
 

@@ -7,6 +7,8 @@ use hcomm_core::product::Product;
 use hcomm_sim::comm::{Code, CommConfig, CommError, CommStatus, Communicator, Deterministic, Result, RootInfo};
 use std::ffi::{CStr, c_char, c_void};
 
+/// The largest HCCL buffer, a terabyte.
+const MOST_MEGABYTES: u64 = 1 << 20;
 /// How a root info of the stand-in begins.
 const ROOT: &[u8; 8] = b"hcommabi";
 /// The longest name of a communicator, with its end (COMM_NAME_MAX_LENGTH).
@@ -19,6 +21,11 @@ fn para(sentence: impl Into<String>) -> CommError {
 /// What the environment says where a configuration says nothing (facts 11.2).
 fn default_config() -> Result<CommConfig> {
     let megabytes: u64 = setting("HCCL_BUFFSIZE", 200)?;
+    if megabytes == 0 || megabytes > MOST_MEGABYTES {
+        return Err(para(format!(
+            "the environment variable HCCL_BUFFSIZE is {megabytes}: it is 1 to {MOST_MEGABYTES} megabytes"
+        )));
+    }
     let config = CommConfig::default();
     let (exec, connect) = (config.timeouts.exec, config.timeouts.connect);
     Ok(config

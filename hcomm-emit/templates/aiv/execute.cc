@@ -282,7 +282,9 @@ HcclResult Execute(const Call &call, HcclComm comm, aclrtStream stream)
     problem.hcclBuffer = host->hcclBufferSize;
     Chunks chunks;
     if (!chunks.Prepare(problem, host->split, host->cells)) {
-        return HCCL_E_INTERNAL;
+        HCOMM_OP_ERROR("an HCCL buffer of %llu bytes is too small for %llu cells",
+            static_cast<unsigned long long>(problem.hcclBuffer), static_cast<unsigned long long>(host->cells));
+        return HCCL_E_PARA;
     }
     AivParam param = ParamOf(call, problem, *host, ranks);
     for (uint64_t round = 0; round < chunks.Rounds(); ++round) {

@@ -249,6 +249,9 @@ HcclResult Execute(const Call &call, HcclComm comm, aclrtStream stream)
 @WINDOWS@    Window output;
 @WINDOWS@    HCOMM_OP_CHECK(FindWindow(comm, "input", call.input, problem.inputSlots * slot, input));
 @WINDOWS@    HCOMM_OP_CHECK(FindWindow(comm, "output", call.output, problem.outputSlots * slot, output));
+    // Before anything is queued: a start signal without a kernel would start the next call's too early.
+    aclrtFuncHandle kernel = nullptr;
+    HCOMM_OP_CHECK(KernelFunction(kernel));
     const std::string tag = ContextTag(call);
     HostContext host{};
     if (FindContext(comm, tag, host) != HCCL_SUCCESS) {
@@ -293,7 +296,7 @@ HcclResult Execute(const Call &call, HcclComm comm, aclrtStream stream)
 
     // On the user's stream: start the main thread, fill the queues, wait until the main thread is done.
     HCOMM_OP_CHECK(HcommThreadNotifyRecordOnThread(streamThread, host.mainThread, host.startNotify));
-    HCOMM_OP_CHECK(LaunchKernel(argument, timeouts.kernel, stream));
+    HCOMM_OP_CHECK(LaunchKernel(kernel, argument, timeouts.kernel, stream));
     HCOMM_OP_CHECK(HcommThreadNotifyWaitOnThread(streamThread, FINISHED, timeouts.host));
     return HCCL_SUCCESS;
 }

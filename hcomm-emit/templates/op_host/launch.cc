@@ -31,7 +31,8 @@ std::string KernelFile()
 #endif
 }
 
-/// The kernel's function on the current device, loaded once for each.
+} // namespace
+
 HcclResult KernelFunction(aclrtFuncHandle &function)
 {
     static std::mutex mutex;
@@ -64,8 +65,6 @@ HcclResult KernelFunction(aclrtFuncHandle &function)
     return HCCL_SUCCESS;
 }
 
-} // namespace
-
 Timeouts ReadTimeouts()
 {
     long seconds = DEFAULT_TIMEOUT;
@@ -84,10 +83,9 @@ Timeouts ReadTimeouts()
         static_cast<uint32_t>(seconds + 50)};
 }
 
-HcclResult LaunchKernel(const std::vector<uint64_t> &argument, uint16_t timeout, aclrtStream stream)
+HcclResult LaunchKernel(
+    aclrtFuncHandle function, const std::vector<uint64_t> &argument, uint16_t timeout, aclrtStream stream)
 {
-    aclrtFuncHandle function = nullptr;
-    HCOMM_OP_CHECK(KernelFunction(function));
     aclrtArgsHandle arguments = nullptr;
     HCOMM_OP_CHECK_ACL(aclrtKernelArgsInit(function, &arguments));
     aclrtParamHandle parameter = nullptr;

@@ -20,8 +20,12 @@ struct Timeouts {
 /// From the environment variable HCCL_EXEC_TIMEOUT, as HCCL's operators do.
 Timeouts ReadTimeouts();
 
+/// The kernel's function on the current device, loaded once for each.
+HcclResult KernelFunction(aclrtFuncHandle &function);
+
 /// Launches the kernel on a stream. The runtime copies the argument.
-HcclResult LaunchKernel(const std::vector<uint64_t> &argument, uint16_t timeout, aclrtStream stream);
+HcclResult LaunchKernel(
+    aclrtFuncHandle function, const std::vector<uint64_t> &argument, uint16_t timeout, aclrtStream stream);
 
 } // namespace hcomm_op
 

@@ -82,8 +82,12 @@ pub(crate) fn driver(name: &str, specs: &[&Spec<'_>]) -> PathBuf {
 
 /// Runs a program on a text.
 pub(crate) fn run(program: &Path, input: &str) -> String {
-    let mut child = Command::new(program);
-    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    run_with(&mut Command::new(program), input)
+}
+
+/// The same for a command with settings.
+pub(crate) fn run_with(command: &mut Command, input: &str) -> String {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_owned();
     let writer = std::thread::spawn(move || std::io::Write::write_all(&mut stdin, input.as_bytes()));
