@@ -45,7 +45,7 @@ pub fn package(spec: &Spec<'_>, options: &Options) -> Result<Package, EmitError>
     let at = spec.spans.first().copied();
     let refuse = |message: String| Err(EmitError::new(message, at));
     let aiv = options.engine == Engine::Aiv;
-    if !spec.headers.engines.is_empty() && !spec.headers.engines.contains(&options.engine) {
+    if !spec.offers(options.engine) {
         return refuse(format!("`{}` is not for the engine {}", spec.snake, options.engine.name()));
     }
     if aiv && options.product != Product::A950 {

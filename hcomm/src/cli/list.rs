@@ -68,8 +68,7 @@ fn cost(doc: &str) -> String {
 
 /// The engines that carry an algorithm out.
 fn engines(spec: &Spec<'_>) -> Vec<Engine> {
-    let wanted = spec.headers.engines;
-    [Engine::AiCpu, Engine::Aiv].into_iter().filter(|engine| wanted.is_empty() || wanted.contains(engine)).collect()
+    [Engine::AiCpu, Engine::Aiv].into_iter().filter(|engine| spec.offers(*engine)).collect()
 }
 
 /// The layouts that an algorithm is verified for: any flat one, or those that it names.

@@ -9,7 +9,7 @@ use ::std::assert_eq;
 pub struct Spec;
 
 /// A type of the user's that is named as one of the language's own.
-#[allow(non_camel_case_types, dead_code)]
+#[allow(non_camel_case_types, dead_code, reason = "the test is about the name")]
 type u32 = ();
 
 /// A limit of the board.
